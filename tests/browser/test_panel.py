@@ -173,7 +173,9 @@ def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
     one.wait_panel("d.presence === 'live' && d.done === 60 && d.total === 60")
     # What happened before is still there.
     one.page.get_by_role("tab", name="Now").click()
-    one.page.get_by_role("button", name="Whole run").click()
+    one.page.locator("#cellmill-panel .cellmill-window[aria-pressed='true']").get_by_text(
+        "Whole run"
+    ).wait_for()
     one.page.wait_for_function(
         """() => {
             const plot = document.querySelector('#cellmill-panel .cellmill-chart-queued .cellmill-chart-plot');

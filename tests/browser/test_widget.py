@@ -116,7 +116,7 @@ def test_made_after_the_run_it_shows_the_run_from_its_begin(lab: OpenLab, tmp_pa
     one.run_cell(3)
     wait_inline(one, "d.presence === 'live' && d.done === 60 && d.total === 60 && d.failed === 1")
     root = one.page.locator(ROOT)
-    root.get_by_role("button", name="Whole run").click()
+    root.locator(".cellmill-window[aria-pressed='true']").get_by_text("Whole run").wait_for()
     root.get_by_role("group", name="Throughput, queue").focus()
     one.page.keyboard.press("End")
     values = {"rate": set[str](), "queued": set[str](), "running": set[str]()}

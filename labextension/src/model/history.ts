@@ -16,6 +16,8 @@ export interface Course {
   readonly rate: readonly (number | null)[];
   readonly queued: readonly (number | null)[];
   readonly running: readonly (number | null)[];
+  /** index of the first step of the present piece of work; steps before it are of earlier ones */
+  readonly present: number;
 }
 
 /** Seconds for which all points are kept. Of older ones, one a second is kept, then fewer the older they are. */
@@ -106,7 +108,8 @@ export class History {
     if (whole && rate.length > 1) {
       rate[0] = rate[1] ?? null; // there is no rate before the first step
     }
-    return { time, rate, queued, running };
+    const present = Math.min(steps, Math.max(0, Math.ceil((this.began - from) / step)));
+    return { time, rate, queued, running, present };
   }
 
   /** Index of the last point at or before a moment, -1 when there is none. */

@@ -33,6 +33,8 @@ export interface KernelState {
   readonly left: TimeLeft | null;
   /** tasks per second in equal steps of time, oldest first; the last step is the newest complete one */
   readonly history: readonly number[];
+  /** index of the first of these steps that is of the present piece of work */
+  readonly present: number;
   /** rates, queued and running over the last `seconds`, or since this piece of work began if that is null */
   readonly course: (seconds: number | null, steps: number) => Course;
   /** why the kernel refused the last command, for `NOTICE_TIME` seconds; else empty */
@@ -162,6 +164,7 @@ export class KernelModel {
       elapsed: this._elapsed(time),
       left: this._left(time),
       history: this._history(time),
+      present: this._present(time),
       course: (seconds, steps) => this._record.course(seconds, this._end(seconds, time), steps),
       refusal:
         this._refused !== null && now - this._refused.at < NOTICE_TIME
@@ -324,6 +327,12 @@ export class KernelModel {
       return this._elapsed(time) < UNTIMED ? null : left;
     }
     return { ...left, seconds: Math.max(0, left.seconds - gone) };
+  }
+
+  private _present(time: number): number {
+    const end = Math.floor(time / HISTORY_STEP) * HISTORY_STEP;
+    const ago = Math.ceil((end - this._record.began) / HISTORY_STEP);
+    return Math.min(HISTORY_STEPS - 1, Math.max(0, HISTORY_STEPS - ago));
   }
 
   private _history(time: number): number[] {

@@ -231,7 +231,8 @@ export class DashboardView {
     this._bound.title = bound;
     this._sparkline.draw(
       state.history,
-      trans.__('Tasks per second over the last half minute, now %1', perSecond)
+      trans.__('Tasks per second over the last half minute, now %1', perSecond),
+      state.present
     );
     this._failures.draw(counts.failed);
     setText(this._failed, count(counts.failed));

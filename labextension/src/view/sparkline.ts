@@ -18,8 +18,10 @@ export class Sparkline {
     });
   }
 
-  /** Draw `values` from zero to their maximum; `label` is for screen readers. */
-  draw(values: readonly number[], label: string): void {
+  /** Draw `values` from zero to the maximum of those from `present` on, which earlier ones may exceed; `label` is for screen
+   * readers. */
+  draw(values: readonly number[], label: string, present = 0): void {
+    this._present = present;
     if (values.length === this._values.length && values.every((v, i) => v === this._values[i])) {
       return;
     }
@@ -53,11 +55,11 @@ export class Sparkline {
     }
     context.setTransform(this._scale, 0, 0, this._scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    const peak = Math.max(...values, Number.MIN_VALUE);
+    const peak = Math.max(...values.slice(this._present), Number.MIN_VALUE);
     const line = new Path2D();
     values.forEach((value, index) => {
       const x = (index / Math.max(1, values.length - 1)) * width;
-      line.lineTo(x, height - 1 - (value / peak) * (height - 3));
+      line.lineTo(x, height - 1 - Math.min(1, value / peak) * (height - 3));
     });
     const area = new Path2D(line);
     area.lineTo(width, height);
@@ -74,6 +76,7 @@ export class Sparkline {
   private readonly _resized: ResizeObserver;
   private readonly _endTheme: () => void;
   private _values: readonly number[] = [];
+  private _present = 0;
   private _width = 0;
   private _height = 0;
   private _scale = 1;

@@ -75,6 +75,8 @@ test('nothing happens between two pieces of work', () => {
   near(course.rate[at(5)], 50);
   near(course.rate[at(52)], 100);
   assert.equal(course.queued[at(30)], 0);
+  assert.equal(course.present, at(50)); // what was before does not decide the scale
+  assert.equal(history.course(null, 52, 120).present, 0);
 });
 
 test('slow tasks give a smooth rate', () => {

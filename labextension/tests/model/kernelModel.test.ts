@@ -98,6 +98,8 @@ test('a new piece of work neither lowers the history nor inherits counts', () =>
   assert.equal(state.snapshot?.counts.done, 10);
   assert.ok(state.history.every(rate => rate >= 0));
   near(state.history.at(-1) ?? 0, 20);
+  assert.ok(state.present > 0 && state.present < state.history.length);
+  assert.ok(state.history.slice(state.present).every(rate => rate <= 30));
 });
 
 test('an answer that a later frame overtook changes nothing', () => {

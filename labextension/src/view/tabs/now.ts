@@ -1,172 +1,21 @@
 /** Throughput, queue and running tasks over time. */
 
-import uPlot from 'uplot';
-
+import { outstanding } from '../../model/counts';
 import type { Course } from '../../model/history';
 import type { KernelState } from '../../model/kernelModel';
 import { button, child, setText } from '../dom';
 import { count, duration, rate } from '../format';
+import { Chart, type Series } from '../lineChart';
 import { NearView } from '../near';
 import { onThemeChange } from '../theme';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
 const STEPS = 120;
-const HEIGHT = 84;
-/** Height of the labels on the last chart's time axis, in CSS pixels. */
-const TIMES = 22;
-const LABELS = 46;
+/** Seconds that are shown while tasks run, if nothing else is chosen. */
+const WHILE_IT_RUNS = 30;
 
-type Series = 'rate' | 'queued' | 'running';
 const SERIES: readonly Series[] = ['rate', 'queued', 'running'];
-
-/** Times and values, as uPlot takes them. */
-type Line = [number[], (number | null)[]];
-
-/** The element around a canvas, with what the canvas shows, for tests. */
-interface PlotElement extends HTMLElement {
-  drawn?: Line;
-}
-
-/** One line over time; above it its name, and the value at the cursor or the newest one. */
-class Chart {
-  constructor(
-    parent: HTMLElement,
-    name: string,
-    private readonly _series: Series,
-    times: boolean,
-    sync: string,
-    private readonly _point: (index: number | null) => void
-  ) {
-    this.element = child(parent, 'div', `cellmill-chart cellmill-chart-${_series}`);
-    const head = child(this.element, 'div', 'cellmill-chart-head');
-    child(head, 'span', `cellmill-swatch cellmill-swatch-${_series}`);
-    child(head, 'span', 'cellmill-chart-name').textContent = name;
-    this._value = child(head, 'span', 'cellmill-chart-value');
-    this._plot = child(this.element, 'div', 'cellmill-chart-plot');
-    this._plot.setAttribute('role', 'img');
-    this._times = times;
-    this._sync = sync;
-  }
-
-  readonly element: HTMLElement;
-
-  /** Draw a course; `label` is for screen readers. */
-  draw(course: Course, label: string): void {
-    this._plot.setAttribute('aria-label', label);
-    this._data = [[...course.time], [...course[this._series]]];
-    this._plot.drawn = this._data;
-    const width = this._plot.clientWidth;
-    if (width === 0) {
-      return;
-    }
-    if (this._chart === null) {
-      this._chart = this._make(width);
-    } else {
-      this._chart.setData(this._data);
-    }
-  }
-
-  /** Set the text of the value. */
-  show(text: string): void {
-    setText(this._value, text);
-  }
-
-  resize(): void {
-    const width = this._plot.clientWidth;
-    if (width === 0) {
-      return;
-    }
-    if (this._chart === null && this._data[0].length > 0) {
-      this._chart = this._make(width);
-    } else if (this._chart !== null && width !== this._chart.width) {
-      this._chart.setSize({ width, height: this._chart.height });
-    }
-  }
-
-  redraw(): void {
-    this._chart?.redraw(false);
-  }
-
-  /** Put the cursor on a step; null removes it. */
-  cursor(index: number | null): void {
-    const chart = this._chart;
-    const time = index === null ? undefined : this._data[0][index];
-    const left = chart === null || time === undefined ? -10 : chart.valToPos(time, 'x');
-    chart?.setCursor({ left, top: left < 0 ? -10 : 1 }, false);
-  }
-
-  dispose(): void {
-    this._chart?.destroy();
-    this._chart = null;
-  }
-
-  private _make(width: number): uPlot {
-    const colour = (name: string) => (): string =>
-      getComputedStyle(this.element).getPropertyValue(`--cellmill-chart-${name}`).trim();
-    const axis = {
-      stroke: colour('text'),
-      font: '11px sans-serif',
-      grid: { stroke: colour('grid'), width: 1 },
-      ticks: { show: false }
-    };
-    return new uPlot(
-      {
-        width,
-        height: HEIGHT + (this._times ? TIMES : 0),
-        padding: [6, 8, this._times ? 0 : 4, 0],
-        legend: { show: false },
-        cursor: {
-          sync: { key: this._sync },
-          y: false,
-          drag: { x: false, y: false },
-          points: { size: 6, fill: colour(this._series), stroke: colour(this._series) }
-        },
-        scales: {
-          x: { time: false },
-          y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] }
-        },
-        axes: [
-          {
-            ...axis,
-            show: this._times,
-            size: TIMES,
-            gap: 4,
-            space: 60,
-            values: (_, values) => values.map(moment)
-          },
-          {
-            ...axis,
-            size: LABELS,
-            gap: 4,
-            space: 24,
-            values: (_, values) =>
-              values.map(value => (Number.isInteger(value) || value < 10 ? short(value) : ''))
-          }
-        ],
-        series: [
-          {},
-          {
-            stroke: colour(this._series),
-            fill: () => faint(colour(this._series)()),
-            width: 1.5,
-            points: { show: false }
-          }
-        ],
-        hooks: { setCursor: [chart => this._point(chart.cursor.idx ?? null)] }
-      },
-      this._data,
-      this._plot
-    );
-  }
-
-  private readonly _value: HTMLElement;
-  private readonly _plot: PlotElement;
-  private readonly _times: boolean;
-  private readonly _sync: string;
-  private _data: Line = [[], []];
-  private _chart: uPlot | null = null;
-}
 
 let tabs = 0;
 
@@ -180,7 +29,10 @@ class NowTab implements Tab {
     choices.setAttribute('role', 'group');
     choices.setAttribute('aria-label', trans.__('Time shown'));
     this._buttons = windowsOf(trans).map(({ seconds, name }) => {
-      const choice = button(choices, 'cellmill-window', () => this._choose(seconds));
+      const choice = button(choices, 'cellmill-window', () => {
+        this._wanted = seconds;
+        this._choose(seconds);
+      });
       choice.textContent = name;
       return { seconds, choice };
     });
@@ -205,11 +57,18 @@ class NowTab implements Tab {
     this._resized = new ResizeObserver(() => this._charts.forEach(chart => chart.resize()));
     this._resized.observe(charts);
     this._endTheme = onThemeChange(() => this._charts.forEach(chart => chart.redraw()));
-    this._choose(30);
+    this._choose(WHILE_IT_RUNS);
   }
 
   draw(state: KernelState): void {
     this._state = state;
+    if (this._wanted === undefined) {
+      const counts = state.snapshot?.counts;
+      const seconds = counts !== undefined && outstanding(counts) ? WHILE_IT_RUNS : null;
+      if (seconds !== this._seconds) {
+        this._press(seconds);
+      }
+    }
     this._near.draw(state.sections.workers);
     const course = state.course(this._seconds, STEPS);
     const last = this._course;
@@ -237,11 +96,15 @@ class NowTab implements Tab {
     this._root.remove();
   }
 
-  private _choose(seconds: number | null): void {
+  private _press(seconds: number | null): void {
     this._seconds = seconds;
     for (const entry of this._buttons) {
       entry.choice.setAttribute('aria-pressed', String(entry.seconds === seconds));
     }
+  }
+
+  private _choose(seconds: number | null): void {
+    this._press(seconds);
     if (this._state !== null) {
       this.draw(this._state);
     }
@@ -324,6 +187,8 @@ class NowTab implements Tab {
   private readonly _resized: ResizeObserver;
   private readonly _endTheme: () => void;
   private _seconds: number | null = null;
+  /** the window that the user has chosen; undefined: none, and a run that is over is shown as a whole */
+  private _wanted: number | null | undefined = undefined;
   private _state: KernelState | null = null;
   private _course: Course | null = null;
   private _index: number | null = null;
@@ -336,16 +201,11 @@ function equal(one: Course, other: Course): boolean {
   return same(one.time, other.time) && SERIES.every(series => same(one[series], other[series]));
 }
 
-/** The colour made nearly transparent, for the area below a line. */
-function faint(colour: string): string {
-  return /^#[0-9a-f]{6}$/i.test(colour) ? `${colour}22` : 'transparent';
-}
-
 function windowsOf(
   trans: Translator
 ): readonly { readonly seconds: number | null; readonly name: string }[] {
   return [
-    { seconds: 30, name: trans.__('30 s') },
+    { seconds: WHILE_IT_RUNS, name: trans.__('30 s') },
     { seconds: 300, name: trans.__('5 min') },
     { seconds: null, name: trans.__('Whole run') }
   ];
@@ -362,26 +222,6 @@ function seriesName(trans: Translator, series: Series): string {
 
 function value(series: Series, number: number | null): string {
   return number === null ? '–' : series === 'rate' ? rate(number) : count(number);
-}
-
-/** A number on an axis. */
-function short(number: number): string {
-  if (number >= 1e6) {
-    return `${number / 1e6}M`;
-  }
-  return number >= 1e4 ? `${number / 1000}k` : String(number);
-}
-
-/** A time on the axis: relative to now, or since the beginning. */
-function moment(seconds: number): string {
-  const size = Math.abs(seconds);
-  const text =
-    size >= 3600
-      ? `${Math.round(size / 360) / 10} h`
-      : size >= 120
-        ? `${Math.round(size / 6) / 10} min`
-        : `${size} s`;
-  return seconds < 0 ? `−${text}` : text;
 }
 
 export const nowTab: TabKind = {

@@ -122,9 +122,9 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     page.keyboard.press("Home")
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    assert words(one) == "Task 4: failed"
+    assert words(one) == "Task 4 of 80: failed"
     page.keyboard.press("End")
-    assert words(one) == "Task 80: queued"
+    assert words(one) == "Task 80 of 80: queued"
     looks(one, "map-small")
 
     # a task that is pressed is shown in full by the table of tasks
@@ -165,10 +165,10 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     assert words(one) == "Tasks 1 to 8: about 87% done, some failed"
     page.keyboard.press("Enter")
     wait_map(one, "m.span === 1 && m.cells === 512 && m.start === 0 && m.failed === 1")
-    assert words(one) == "Task 1: done"
+    assert words(one) == f"Task 1 of {tasks:,}: done"
     for _ in range(7):
         page.keyboard.press("ArrowRight")
-    assert words(one) == "Task 8: failed"
+    assert words(one) == f"Task 8 of {tasks:,}: failed"
     page.keyboard.press("Enter")
     assert page.evaluate("() => window.chosen") == {"task": 8, "position": 87, "run": None}
     one.screenshot("map-zoomed-light")

@@ -104,7 +104,7 @@ def test_status_bar_main_view_and_context_menu(lab: OpenLab, tmp_path: Path) -> 
     status.click()
     numbers(one, SIDE, done="20", total="60", running="2")
 
-    one.command("cellmill:open-dashboard-in-main")
+    page.get_by_role("button", name="Open wide").click()
     numbers(one, MAIN, done="20", total="60", presence="live")
     assert page.get_by_role("tab", name=f"Tasks: {one.name}").count() == 1
     one.command("cellmill:open-dashboard-in-main")  # it has one already

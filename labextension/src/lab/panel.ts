@@ -2,12 +2,15 @@
 
 import { DashboardWidget, type DashboardOptions } from './dashboardWidget';
 import type { Entry, SessionWidget } from '../connection/sessions';
+import { button, setName } from '../view/dom';
 import { KernelListView } from '../view/kernelList';
 
 /** What the panel needs from its owner. */
 export interface PanelOptions extends DashboardOptions {
   /** Bring a notebook or a console to the front. */
   readonly activate: (widget: SessionWidget) => void;
+  /** Show the dashboard of the notebook in front in a tab of its own; null where there are none. */
+  readonly openWide: ((path: string) => void) | null;
 }
 
 /** Follows the notebook in front. */
@@ -18,6 +21,18 @@ export class CellmillPanel extends DashboardWidget {
     this.id = 'cellmill-panel';
     this.title.caption = trans.__('Cellmill tasks');
     this.node.setAttribute('aria-label', trans.__('Cellmill tasks'));
+    const { openWide } = options;
+    if (openWide !== null) {
+      this._wide = button(this.node, 'cellmill-button cellmill-wide', () => {
+        const path = this.entry?.widget.sessionContext.path;
+        if (path !== undefined) {
+          openWide(path);
+        }
+      });
+      this._wide.textContent = '⤢';
+      setName(this._wide, trans.__('Open wide, in a tab of its own'));
+      this.node.prepend(this._wide);
+    }
     this._list = new KernelListView(this.node, trans, id => {
       const entry = sessions.withId(id);
       if (entry !== null) {
@@ -39,6 +54,9 @@ export class CellmillPanel extends DashboardWidget {
 
   protected override drawMore(now: number): void {
     const current = this.entry;
+    if (this._wide !== null) {
+      this._wide.hidden = current === null;
+    }
     this._list.draw(
       this.sessions.entries.map(({ widget, link }) => ({
         id: widget.id,
@@ -52,4 +70,5 @@ export class CellmillPanel extends DashboardWidget {
   }
 
   private readonly _list: KernelListView;
+  private readonly _wide: HTMLButtonElement | null = null;
 }

@@ -34,7 +34,8 @@ export class Shell implements DashboardHost {
     this._panel = new CellmillPanel({
       ...options,
       cells: this,
-      activate: widget => app.shell.activateById(widget.id)
+      activate: widget => app.shell.activateById(widget.id),
+      openWide: this.openInMain
     });
     app.shell.add(this._panel, 'right', { rank: 700, type: 'Cellmill' });
     sessions.changed.connect(this._openByItself, this);

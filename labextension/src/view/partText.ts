@@ -1,5 +1,6 @@
 /** Tells what part of the tasks a view shows. */
 
+import { outstanding } from '../model/counts';
 import type { KernelState } from '../model/kernelModel';
 import { count } from './format';
 import type { Translator } from './translator';
@@ -13,6 +14,31 @@ export function partText(shown: number, all: number, trans: Translator): string 
         count(all)
       )
     : '';
+}
+
+/** What a list has left out: of a known number, or of all tasks once nothing goes on. Records may be gone, and tasks that
+ * were cancelled with their run have none. */
+export function listText(
+  listed: number,
+  all: KernelState['snapshot'] | number,
+  trans: Translator
+): string {
+  if (typeof all === 'number') {
+    return partText(listed, all, trans);
+  }
+  const counts = all?.counts;
+  if (counts === undefined || outstanding(counts) || listed >= counts.total) {
+    return '';
+  }
+  const text = partText(listed, counts.total - counts.cancelled, trans);
+  return text !== ''
+    ? text
+    : trans._n(
+        '%2 task that was cancelled together with others is not listed.',
+        '%2 tasks that were cancelled together are not listed.',
+        counts.total - listed,
+        count(counts.total - listed)
+      );
 }
 
 /** For a view of all that is kept, while the counters above it are of the present work; empty where both are the same. */

@@ -317,12 +317,13 @@ class MapTab implements Tab {
     const trans = this._trans;
     const value = picture.cells[cell] ?? 0;
     const first = picture.start + cell * picture.span - picture.origin + 1;
+    const all = count(this._state?.sections.stateMap?.total ?? picture.end - picture.origin);
     if (value === FORGOTTEN) {
-      return trans.__('Task %1: no longer kept', count(first));
+      return trans.__('Task %1 of %2: no longer kept', count(first), all);
     }
     if (picture.span === 1) {
       const state = stateName(trans, STATES[value] ?? 'unknown').toLocaleLowerCase();
-      return trans.__('Task %1: %2', count(first), state);
+      return trans.__('Task %1 of %2: %3', count(first), all, state);
     }
     const last = Math.min(first + picture.span - 1, picture.end - picture.origin);
     const { share, failed, running, waiting, cancelled } = cellOf(value);

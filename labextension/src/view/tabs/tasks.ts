@@ -11,7 +11,7 @@ import {
 } from '../../protocol/messages';
 import { button, child, setName, setNote, setText } from '../dom';
 import { count } from '../format';
-import { earlierText, partText } from '../partText';
+import { earlierText, listText } from '../partText';
 import { DetailView } from '../tasks/detail';
 import { FailuresView } from '../tasks/failures';
 import { FoldView } from '../tasks/fold';
@@ -263,8 +263,8 @@ class TasksTab implements Tab {
     this._ask();
   }
 
-  /** Say what a recording, or the list of a line of failures, has left out. */
-  private _drawNote({ recorded, sections }: KernelState, list: TaskList): void {
+  /** Say what a recording, or the list, has left out. */
+  private _drawNote({ recorded, sections, snapshot }: KernelState, list: TaskList): void {
     const { size, total } = sections.tasks.recorded;
     const group = list.failures.find(one => one.id === this._query.failure);
     const filtered = this._query.filters.size > 0;
@@ -274,9 +274,9 @@ class TasksTab implements Tab {
           count(size),
           count(total)
         )
-      : group === undefined || filtered
+      : filtered || this._query.text !== ''
         ? ''
-        : partText(list.matched, group.count, this._trans);
+        : listText(list.matched, group?.count ?? snapshot, this._trans);
     setNote(this._note, recorded && size >= total ? '' : words);
   }
 

@@ -75,15 +75,20 @@ export function stateName(state: string, trans: Translator): string {
   }
 }
 
-/** The colour class of a state. */
+/** The colour that a state has in bars, map and graph, by its name in states.css; attempts that were tried again have
+ * none. */
 export function tone(state: string): string {
-  if (state === 'failed' || state === 'lost' || state === 'not-run') {
-    return 'bad';
+  switch (state) {
+    case 'stopping':
+      return 'running';
+    case 'sent':
+    case 'delayed':
+      return 'queued';
+    case 'not-run':
+      return 'skipped';
+    default:
+      return state;
   }
-  if (state === 'running' || state === 'stopping') {
-    return 'busy';
-  }
-  return state === 'done' ? 'good' : 'quiet';
 }
 
 /** Names of the seven intervals between the stages. */

@@ -1,0 +1,118 @@
+"""Every tab at the widths of a side panel, and wide: nothing is cut off or scrolls sideways, and axe finds nothing.
+
+The run has what a run can have: tasks that are done, failed for two reasons, lost, cancelled, tried again, that print,
+and that take results of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.axe import grave_findings
+from tests.browser.page_setup import set_theme
+from tests.browser.test_workers import widen
+
+pytestmark = pytest.mark.browser
+
+OpenLab = Callable[..., Any]
+LOAD = "%load_ext cellmill\n%cellmill workers 2\nimport cellmill\nprint('loaded', 'now')"
+DEFINE = """%%parallel
+def load_the_measurements(number):
+    import os, time
+    time.sleep(0.01)
+    print('sample', number, 'of a long series of measurements that fills more than one line of a narrow panel')
+    if number == 7:
+        raise ValueError(f'sample {number} has no peak above the noise in any of its 4096 channels')
+    if number == 8:
+        raise KeyError('calibration')
+    if number == 9:
+        os._exit(1)
+    return number
+
+def fit(*samples):
+    return len(samples)
+
+def wait_for(gate):
+    import pathlib, time
+    while not pathlib.Path(gate).exists():
+        time.sleep(0.01)
+
+print('defined', 'all')"""
+RUN = """import concurrent.futures
+samples = [load_the_measurements.options(retries=1)(n) if n == 7 else load_the_measurements(n) for n in range(24)]
+fits = [fit(*samples[at:at + 4]) for at in range(0, 24, 4)]
+whole = fit(*fits[2:])
+concurrent.futures.wait([*samples, *fits, whole])
+held = [wait_for({gate!r}) for _ in range(6)]
+held[5].cancel(), held[4].cancel()
+print('over', len(concurrent.futures.wait(held).done))"""
+TABS = ("now", "map", "timeline", "journey", "profile", "tasks", "output", "graph", "workers", "runs")
+SIDE, MAIN = "#cellmill-panel", ".cellmill-main"
+# What is cut off: parts beyond the right edge, and parts that scroll sideways.
+CUT = """selector => {
+    const root = document.querySelector(selector);
+    const edge = root.getBoundingClientRect().left + root.clientWidth + 0.5;
+    const found = [];
+    for (const one of root.querySelectorAll('*')) {
+        const box = one.getBoundingClientRect();
+        if (box.width === 0 || box.height < 2 || one.closest('.cellmill-spoken') !== null) continue;
+        const within = one.parentElement.closest('[data-cut], canvas');
+        const { overflowX } = getComputedStyle(one);
+        if (overflowX !== 'visible') one.dataset.cut = '';
+        if (box.right > edge && within === null) found.push(`beyond: ${one.tagName} ${one.className}`);
+        if (['auto', 'scroll'].includes(overflowX) && one.scrollWidth > one.clientWidth + 1) {
+            found.push(`scrolls: ${one.className} ${one.scrollWidth} > ${one.clientWidth}`);
+        }
+    }
+    for (const one of root.querySelectorAll('[data-cut]')) delete one.dataset.cut;
+    return found;
+}"""
+
+
+def choose(one: Any, root: str, tab: str) -> None:
+    one.page.locator(f"{root} [data-tab='{tab}']").click()
+    one.page.locator(f"{root} .cellmill-page-{tab}").wait_for()
+    one.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def cut_off(one: Any, root: str) -> list[str]:
+    return [
+        f"{tab}: {each}"
+        for tab in TABS
+        if choose(one, root, tab) is None
+        for each in one.page.evaluate(CUT, root)
+    ]
+
+
+def test_no_tab_is_cut_off_or_hard_to_use(lab: OpenLab, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    one = lab(LOAD, DEFINE, RUN.format(gate=str(gate)))
+    one.open_panel()
+    for cell in range(3):
+        one.run_cell(cell)
+    one.wait_panel("d.running === 2 && d.cancelled === 2 && d.failed > 3")
+    found = []
+    for width in (250, 300):
+        widen(one, width)
+        found += [f"{width} px, while it runs: {each}" for each in cut_off(one, SIDE)]
+    gate.touch()
+    one.wait_output(2, "over 6")
+    for width in (250, 300):
+        widen(one, width)
+        found += [f"{width} px: {each}" for each in cut_off(one, SIDE)]
+    for theme in ("light", "dark"):
+        set_theme(one, theme)
+        for tab in TABS:
+            choose(one, SIDE, tab)
+            found += [f"{theme}, {tab}: {each}" for each in grave_findings(one.page, SIDE)]
+            one.screenshot(f"widths-{theme}-300-{tab}")
+    set_theme(one, "light")
+    one.command("cellmill:open-dashboard-in-main")
+    one.page.locator(f"{MAIN} .cellmill-dashboard[data-over='37']").wait_for()
+    found += [f"wide: {each}" for each in cut_off(one, MAIN)]
+    assert not found, "\n".join(dict.fromkeys(found))
+    assert one.errors == []

@@ -63,6 +63,17 @@ def test_payload_through_clusters(tmp_path: Path) -> None:
     assert "Cellmill over Dask is, against Cellmill over Dask, no store: " in found["summary"]
 
 
+@pytest.mark.long
+def test_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    contenders = ("on-dask", "dask")
+    some = replace(bench.load("clusters"), runtimes=contenders)
+    monkeypatch.setattr(bench, "load", lambda name: some)
+    found = _TINY.ran("clusters", tmp_path)
+    _TINY.check(found, "clusters", _TINY.promised("clusters", set(contenders)))
+    assert "over Dask " in found["summary"]
+
+
 def test_docking_has_every_batch_size_of_every_runtime() -> None:
     runtimes = bench.load("docking").runtimes
     for who in ("cellmill", "serial", "ppe", "joblib", "dask", "ray"):

@@ -74,6 +74,9 @@ class Threads:
     def dashboard(self) -> str:
         return ""
 
+    def want(self, waiting: Any, there: int, more: int) -> None:
+        """There are as many as there are."""
+
     def leave_alone(self, key: Hashable) -> None:
         """A thread that gets no packs waits."""
 

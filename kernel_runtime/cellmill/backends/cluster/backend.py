@@ -12,7 +12,9 @@ from ...run_registry import stop_with_cells
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.mapping import streams_of
 from ..scheduled.resource_use import ResourceUse
+from ..scheduled.scheduler import Closed
 from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
 from .measuring import Measuring
@@ -60,6 +62,7 @@ class ClusterBackend(ScheduledBackend):
         self.name = engine.name
         self.keeper: Keeper | None = None
         self.engine = engine
+        self._follows = False  # whether it has as many workers as there are
         super().__init__(
             1 if max_workers is None else max_workers,
             1 << 16,
@@ -108,6 +111,7 @@ class ClusterBackend(ScheduledBackend):
         self.pool.dashboard.find()
         if max_workers is None:
             self.max_workers = max(1, expected)
+            self._follows = not engine.refills
         forked.watch(self)
         stop_with_cells(self)
 
@@ -139,6 +143,21 @@ class ClusterBackend(ScheduledBackend):
             if self.gate.foreign or not future._ticket or not self.pool.withdraw(future._ticket):
                 return False
         return super().cancel(future)
+
+    def set_workers(self, count: int) -> None:
+        self._follows = False
+        super().set_workers(count)
+
+    def follow(self, workers: int) -> None:
+        """The cluster has so many remote workers now: maps send as much as those have use for."""
+        before, now = self.max_workers, max(1, workers)
+        if not self._follows or now == before:
+            return
+        self.max_workers = now
+        self.resources.refresh()
+        for stream in [*streams_of(self, None), *self.batch_streams()] if now > before else []:
+            with contextlib.suppress(Closed):
+                stream.send()
 
     def memory_in_all(self) -> int:
         return super().memory_in_all() if self.engine.owns else 0

@@ -106,7 +106,8 @@ class Lane:
         self._mean_ns = 0.0  # of the latest tasks; 0: unknown
         self._unheard: list[pack.Word] = []  # for the next pack: the one that had them failed
         self._withdrawn: deque[_Withdrawn] = deque()  # answers of the remote worker
-        self.blameless = False  # its process is ended because of another lane's task
+        self.blameless = False  # its process is ended because of another lane's task, or by the cluster
+        self.left = False  # by the cluster, which nobody needs to hear of
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = nogil_ffi.new("char[]", FIRST_ROOM)

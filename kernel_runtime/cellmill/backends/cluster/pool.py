@@ -18,6 +18,7 @@ from ...task import Stats, WorkerInfo
 from ...worker_process.protocol import IMPORTS
 from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
+from ..scheduled.observer import Observer
 from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
 from ..scheduled.resolver import Resolver
@@ -25,6 +26,7 @@ from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
 from . import diagnostics
 from .dashboard import Dashboard
+from .demand import Demand
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
@@ -45,6 +47,10 @@ class LanePoolHost(PoolHost, Protocol):
     """The backend that a pool of lanes belongs to."""
 
     resolver: Resolver
+    observer: Observer
+
+    def follow(self, workers: int) -> None:
+        """The cluster has so many remote workers now."""
 
     def stats(self) -> Stats: ...
 
@@ -98,12 +104,14 @@ class LanePool:
             self.remotes.update({remote.key: remote for remote in remotes})
         self.open_lanes()
 
-    def gone(self, key: Hashable, reason: str) -> None:
+    def gone(self, key: Hashable, reason: str, left: bool = False) -> None:
         with self.lock:
             self.remotes.pop(key, None)
             lane = self.lanes.get(key)
             self.sent.gone(key)
         if lane is not None:
+            if left:
+                lane.blameless = lane.left = True
             lane.lose(reason)
         self.open_lanes()
 
@@ -193,7 +201,7 @@ class LanePool:
             self.members.pop(lane.index, None)
             if self.lanes.get(lane.remote.key) is lane:
                 del self.lanes[lane.remote.key]
-            if lane.lost is None or self.closed:
+            if lane.lost is None or lane.left or self.closed:
                 return
             how = Exit(None, None)
             how.reason = f"was lost: {lane.lost} ({lane.remote.label})"
@@ -230,6 +238,8 @@ class LanePool:
         if self.engine.owns:
             self.size = expected
         self.rebalancing.start()
+        if not self.engine.owns:
+            Demand(self, self._host).start()
         if not expected:
             self._begin_waiting()
         return expected
@@ -247,7 +257,9 @@ class LanePool:
         begun = time.monotonic()
         while not self.closed and not self.members and self._host.gate.broken is None:
             time.sleep(0.1)
-            if time.monotonic() - begun > WAITING_SECONDS and self._host.stats().queued:
+            if not self._host.stats().queued:
+                begun = time.monotonic()
+            elif time.monotonic() - begun > WAITING_SECONDS:
                 diagnostics.warn_empty(self.engine.where)
                 break
         with self.lock:

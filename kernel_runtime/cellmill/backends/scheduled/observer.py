@@ -84,6 +84,10 @@ class Observer:
         """Record whether tasks are held back from workers."""
         self._remaining.paused = on
 
+    @property
+    def paused(self) -> bool:
+        return self._remaining.paused
+
     def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
         return self._remaining.look(list(runs), workers)
 

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,12 +16,13 @@ from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
+from .dask_demand import Placeholders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
 from .dask_quiet import large_message, leave
-from .dask_workers import LEFT, check_alone, ended_for_memory, remotes_of
-from .protocol import Heard, Lanes, Reference, RemoteWorker
+from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
+from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 
 CONNECT_SECONDS = 10.0
 START_SECONDS = 60.0
@@ -67,6 +68,7 @@ class DaskEngine:
         # Of the keys of our packs; with a digit, so that Dask takes what precedes it for the function's name.
         self._mark = f"0{os.urandom(8).hex()}"
         self._heartbeats = Heartbeats()
+        self._placeholders: Placeholders | None = None
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
@@ -80,6 +82,7 @@ class DaskEngine:
     def open(self, lanes: Lanes, workers: int | None) -> int:
         self._lanes = lanes
         expected = self._start(workers or available_cpus()) if self.owns else self._connect()
+        self._placeholders = Placeholders(self._client, self._mark)
         self._watch()
         self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
         self._watcher.start()
@@ -140,6 +143,8 @@ class DaskEngine:
         self._changes.set()
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
+        if self._placeholders is not None:
+            self._placeholders.close()
         self._drop([future for future, _ in list(self._futures.values())])
         self._futures.clear()
         self._takers.shutdown(wait=False, cancel_futures=True)
@@ -212,10 +217,11 @@ class DaskEngine:
                 came += remotes
             keys = {a: [remote.key for remote in remotes] for a, (_, remotes) in self._workers.items()}
         used = ended_for_memory(self._client, gone) if gone else {}
+        left = let_go(self._client, gone)
         for address, remotes in lost:
             self._forget(address)
             for remote in remotes:
-                self._lanes.gone(remote.key, used.get(address, LEFT))
+                self._lanes.gone(remote.key, used.get(address, LEFT), address in left)
         if came:
             self._lanes.came(*came)
         self._heartbeats.read(workers, keys)
@@ -323,6 +329,11 @@ class DaskEngine:
 
     def refer(self, thing: Any) -> Reference | None:
         return refer(self._client, self.where, thing)
+
+    def want(self, waiting: Sequence[Waiting], there: int, more: int) -> None:
+        if self._placeholders is not None and not self._closed:
+            with contextlib.suppress(Exception):  # a scheduler that does not hear is told of by itself
+                self._placeholders.show(waiting, there, more)
 
     def leave_alone(self, key: Hashable) -> None:
         address = key[0]  # type: ignore[index]

@@ -45,6 +45,17 @@ def ended_for_memory(client: Any, addresses: Collection[str]) -> dict[str, str]:
     return {}
 
 
+def let_go(client: Any, addresses: Collection[str]) -> set[str]:
+    """Of these workers that are gone: those that the cluster itself has ended, because it needs fewer, or others."""
+    found = set()
+    with contextlib.suppress(Exception):  # a scheduler that goes as well
+        for address in addresses:
+            told = client.sync(client.scheduler.events, topic=address, callback_timeout=EVENTS_SECONDS)
+            if any(event.get("action") == "retired" or event.get("expected") for _, event in told):
+                found.add(address)
+    return found
+
+
 def check_alone(client: Any, address: str, mark: str, allowed: bool) -> None:
     """Raise `BackendError` unless a process of a borrowed cluster may be ended: it is allowed, and nobody else has
     anything there. ``mark``: in the keys of our packs.

@@ -37,6 +37,14 @@ class RemoteWorker:
         return self.key if self.process_key is None else self.process_key
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Tasks that wait in the kernel for a remote worker."""
+
+    tasks: float  # how many, about
+    seconds: float  # that each takes; 0: not known
+
+
 Reference = tuple[tuple[Any, tuple[Any, ...]], Any]  # a reduction (see `pickle`), and what is held
 Heard = Callable[[Sequence[Hashable], Any], None]  # the remote workers of one process, and its answer
 
@@ -47,8 +55,10 @@ class Lanes(Protocol):
     def came(self, *remotes: RemoteWorker) -> None:
         """These remote workers take packs from now on."""
 
-    def gone(self, key: Hashable, reason: str) -> None:
-        """The remote worker is lost, and with it every pack that was sent there and has not been replied to."""
+    def gone(self, key: Hashable, reason: str, left: bool = False) -> None:
+        """The remote worker is lost, and with it every pack that was sent there and has not been replied to.
+        ``left``: the cluster has let it go, which no task is to blame for.
+        """
 
     def replied(self, pack: int, reply: Any) -> None:
         """`remote.run` returned ``reply`` for this pack."""
@@ -94,6 +104,11 @@ class Engine(Protocol):
 
         Raises:
             ShareError: it is of another cluster; says the next step.
+        """
+
+    def want(self, waiting: Sequence[Waiting], there: int, more: int) -> None:
+        """Tell the scheduler of a borrowed cluster, which may grow and shrink with its work, what waits. ``there``: the
+        number of remote workers; ``more``: how many more would be used. Called now and then, by one thread.
         """
 
     def leave_alone(self, key: Hashable) -> None:

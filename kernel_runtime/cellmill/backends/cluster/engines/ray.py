@@ -17,12 +17,12 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
-from .protocol import Heard, Lanes, Reference, RemoteWorker
+from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 from .ray_inputs import refer
 from .raybridge.link import Link
 
@@ -208,6 +208,9 @@ class RayEngine:
 
     def refer(self, thing: Any) -> Reference | None:
         return refer(self._cluster, self.where, thing)
+
+    def want(self, waiting: Sequence[Waiting], there: int, more: int) -> None:
+        """Actors that have no room yet are what Ray's autoscaler sees."""
 
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from .api import failures as failures
     from .api import journey_rows as journey_rows
     from .api import journeys as journeys
+    from .api import left_behind as left_behind
     from .api import output as output
     from .api import pause as pause
+    from .api import reattach as reattach
     from .api import resume as resume
     from .api import runs as runs
     from .api import set_priority as set_priority
@@ -67,8 +69,10 @@ _HOMES = {
             "failures",
             "journey_rows",
             "journeys",
+            "left_behind",
             "output",
             "pause",
+            "reattach",
             "resume",
             "runs",
             "set_priority",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future as BaseFuture
 from typing import TYPE_CHECKING, Any
 
-from . import run_registry
+from . import backends, run_registry
 from .cell_output.transcript import kept
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas
 
     from .backends._protocol import Observer, TaskQuestions
+    from .backends.cluster.left.reattaching import LeftBehind, LeftRuns
 
 __all__ = [
     "account",
@@ -34,9 +35,11 @@ __all__ = [
     "failures",
     "journey_rows",
     "journeys",
+    "left_behind",
     "output",
     "pause",
     "questions_of",
+    "reattach",
     "resume",
     "runs",
     "set_priority",
@@ -366,3 +369,38 @@ def output(what: Future | Run | int | None = None) -> str:
     if found is None and what is not None:
         raise UsageError(f"no output is kept of a run {what}; there is of: {kept.runs() or 'none'}")
     return found or ""
+
+
+# -- what was left on a cluster
+
+
+@bounded
+def left_behind(backend: Any = None, *, security: Any = None) -> list[LeftBehind]:
+    """Return what executors with a name (``Executor(backend=ADDRESS, name="screen")``) have left on a cluster of Dask.
+
+    ``backend``: as for an executor; without one the cluster of the default executor.
+    """
+    from .backends.cluster.left import reattaching
+
+    with backends.left_on(_cluster(backend), security) as store:
+        return reattaching.left_behind(store)
+
+
+@bounded
+def reattach(name: str, backend: Any = None, *, security: Any = None) -> LeftRuns:
+    """Bring what executors of this name have left, a record per map with its values, errors and what is missing.
+
+    It is removed from the cluster then, except what a kernel that is still there has left. Raises `UsageError` where
+    nothing is left.
+    """
+    from .backends.cluster.left import reattaching
+
+    with backends.left_on(_cluster(backend), security) as store:
+        return reattaching.reattach(store, name)
+
+
+def _cluster(backend: Any) -> Any:
+    found = peek_default_executor() if backend is None else backend
+    if found is None:
+        raise UsageError("which cluster? Give its address: backend='tcp://HOST:8786'")
+    return found._backend if isinstance(found, Executor) else found

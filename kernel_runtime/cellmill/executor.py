@@ -45,8 +45,8 @@ class Executor(BaseExecutor):
     ``resources`` (``{"gpu": 2, "memory": "64GB"}``: what tasks may ask for, see `TaskOptions`); of local and threads
     ``max_tasks_per_child`` (a worker is replaced after so many tasks), ``label_output`` (function and task before each
     line that tasks print) and ``output_lines`` (shown of each task, 1,000 if not set); of clusters ``ship`` (folders of
-    packages that their workers lack). Inside a task every executor
-    runs inline.
+    packages that their workers lack); of Dask clusters that run by themselves ``name``, ``keep_seconds`` and
+    ``keep_bytes`` (results of maps stay there for `cellmill.reattach`). Inside a task every executor runs inline.
     """
 
     @bounded

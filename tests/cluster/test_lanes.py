@@ -80,6 +80,9 @@ class Threads:
     def leave_alone(self, key: Hashable) -> None:
         """A thread that gets no packs waits."""
 
+    def store(self) -> Any:
+        raise NotImplementedError
+
     def measure(self, message: bytes, heard: Heard) -> None:
         """This process is the kernel's: there is nothing to tell of it."""
 

@@ -223,7 +223,7 @@ DOORS = {  # rooms that only their own files import, but for these modules of th
         {"cellmill.backends.threads.call"},
     ),  # it runs chunks in threads
     "backends.local": (("backend",), {"benchmarks.killer"}),  # it kills the zygote, too
-    "backends.cluster": (("backend", "engines"), set[str]()),
+    "backends.cluster": (("backend", "engines", "left"), set[str]()),
 }
 
 

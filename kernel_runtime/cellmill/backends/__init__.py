@@ -5,9 +5,11 @@ Worker processes come by here for the scheduler: what they do not need is import
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BackendError, UsageError
@@ -18,13 +20,13 @@ if TYPE_CHECKING:
 
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
-_OF_CLUSTERS = ("memory", "proxies", "proxy_above", "ship")
+_OF_CLUSTERS = ("memory", "proxies", "proxy_above", "ship", "name", "keep_seconds", "keep_bytes")
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "create"]
 
 
-def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
+def create(name: Any, max_workers: int | None, /, **options: Any) -> Backend:
     """The backend of this name; raises `BackendError` when it is unknown or cannot run here."""
     if name == "local":
         from .local.backend import LocalBackend
@@ -48,6 +50,29 @@ def create(name: Any, max_workers: int | None, **options: Any) -> Backend:
     close = difflib.get_close_matches(name, KNOWN, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise BackendError(f"unknown backend {name!r}; this version has: {', '.join(KNOWN)}.{hint}")
+
+
+@contextlib.contextmanager
+def left_on(target: Any, security: Any = None) -> Iterator[Any]:
+    """Where executors with a name have left results (`cluster.left.keeping.Store`): on the cluster of a backend, or at
+    the address, of the `Client` or of the cluster object that one takes.
+
+    Raises:
+        BackendError: it cannot be reached.
+        UsageError: it is no cluster of Dask.
+    """
+    engine = getattr(target, "engine", None)
+    if engine is not None:
+        yield engine.store()
+        return
+    if (isinstance(target, str) and not target.startswith(_DASK_ADDRESSES)) or not (
+        isinstance(target, str) or hasattr(target, "scheduler_address") or _is_dask_client(target)
+    ):
+        raise UsageError(f"results are left on clusters of Dask: give the address of one, not {target!r}")
+    from .cluster.engines.dask_left import opened
+
+    with opened(target, security) as store:
+        yield store
 
 
 def _made(kind: Any, name: str, max_workers: int | None, options: dict[str, Any]) -> Backend:

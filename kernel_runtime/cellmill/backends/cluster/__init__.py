@@ -14,6 +14,8 @@ settings of its caller (`context.py`), and gathers what is printed (`output.py`)
 modules there (`sent_modules.py`, `shipped.py`) while packs run; `measure.py` (for Dask by `heartbeat.py`) tells what
 the process uses, `profiler.py` samples its tasks.
 
+`left/` leaves results of maps on a cluster for kernels that come later.
+
 Between them: `pack.py` is the bytes, `page.py` tells what runs, `clocks.py` aligns stamps; `values/` keeps large
 values outside.
 """

@@ -8,15 +8,17 @@ from typing import Any
 
 from ...errors import BackendError
 from ...futures import Future
-from ...run_registry import stop_with_cells
+from ...run_registry import Run, stop_with_cells
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.mapping import streams_of
 from ..scheduled.resource_use import ResourceUse
 from ..scheduled.scheduler import Closed
+from ..scheduled.stream import Receiver
 from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
+from .left.keeping import Keeping, asked
 from .measuring import Measuring
 from .output import PlaceListener
 from .pool import LanePool
@@ -32,6 +34,8 @@ __all__ = ["ClusterBackend"]
 
 RING_BYTES = 4 << 20  # a pack and its results fit
 MOST_TRIES = 10  # to cancel a task that goes to a remote worker again and again
+KEEP_SECONDS = 86_400.0  # of what an executor with a name leaves, unless it says otherwise
+KEEP_BYTES = 256_000_000
 CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it has further to go
 
 
@@ -56,9 +60,15 @@ class ClusterBackend(ScheduledBackend):
         proxies: Any = None,
         proxy_above: Any = None,
         ship: Any = (),
+        name: Any = None,
+        keep_seconds: Any = KEEP_SECONDS,
+        keep_bytes: Any = KEEP_BYTES,
     ) -> None:
-        """``ship``: folders of packages, and .py files, that remote workers do not have."""
+        """``ship``: folders of packages, and .py files, that remote workers do not have. ``name``: under which results
+        of maps are left on the cluster, for so many seconds each, and so many bytes.
+        """
         shipping = Shipping(ship)
+        keep = asked(name, keep_seconds, keep_bytes, engine.where, engine.owns)
         self.name = engine.name
         self.keeper: Keeper | None = None
         self.engine = engine
@@ -106,6 +116,8 @@ class ClusterBackend(ScheduledBackend):
             self.use = ResourceUse(self, measuring)
             expected = self.pool.open(max_workers)
             self.cluster, self.borrowed = engine.where, not engine.owns
+            if keep is not None:
+                self.pool.keeping = Keeping(engine.store(), keep)
             undo.pop_all()
         measuring.start(self.use)
         self.pool.dashboard.find()
@@ -128,6 +140,10 @@ class ClusterBackend(ScheduledBackend):
 
     def make_sender(self) -> ClusterSender:
         return ClusterSender(self, self.slots, self._keeper)
+
+    def receiver(self, receiver: Receiver, run: Run) -> Receiver:
+        keeping = self.pool.keeping
+        return receiver if keeping is None else keeping.receiver(receiver, run)
 
     def _keeper(self) -> Keeper | None:
         return self.keeper

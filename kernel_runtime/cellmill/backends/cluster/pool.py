@@ -30,6 +30,7 @@ from .demand import Demand
 from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
+from .left.keeping import Keeping
 from .modules import SentModules, Texts
 from .output import PlaceListener
 from .pack import CONTEXT, UNNAMED
@@ -96,6 +97,7 @@ class LanePool:
         self._waiter: threading.Thread | None = None
         self.folder = folders.private("lanes")
         self.dashboard = Dashboard(engine)
+        self.keeping: Keeping | None = None  # where results are left on the cluster
 
     # -- what the engine tells
 
@@ -315,6 +317,8 @@ class LanePool:
                 lane.lose("the executor was shut down")
         for lane in lanes:
             lane.join(2)
+        if self.keeping is not None:
+            self.keeping.close()
         if not self.engine.owns:
             take_leave(self.engine, self.token, list(self.remotes))
         self.engine.close()

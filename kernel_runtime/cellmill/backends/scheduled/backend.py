@@ -47,7 +47,7 @@ from .sharing import Sharing
 from .sizes import Paces
 from .slots import SlotTable
 from .state_map import States
-from .stream import Stream
+from .stream import Receiver, Stream
 from .worker_exit import Exit
 
 __all__ = ["ScheduledBackend"]
@@ -228,6 +228,10 @@ class ScheduledBackend:
         count = int(with_gil.csched_cancel_run(self.scheduler.handle, run))
         self.resolve()
         return count
+
+    def receiver(self, receiver: Receiver, run: Run) -> Receiver:
+        """Whom the elements of a map come back to; a subclass may listen."""
+        return receiver
 
     # -- questions of futures
 

@@ -78,7 +78,10 @@ class MapResults:
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        self.stream = Stream(host, function, options, run.key, self, star=how.star, chunksize=how.chunksize)
+        receiver = host.receiver(self, run)
+        self.stream = Stream(
+            host, function, options, run.key, receiver, star=how.star, chunksize=how.chunksize
+        )
         self.stream.when_done = self._finish_run
         self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe

@@ -140,6 +140,9 @@ class StreamHost(Protocol):
     ) -> None:
         """Send one `Chunk`. Raises `PayloadError` when an element cannot be pickled."""
 
+    def receiver(self, receiver: Any, run: Any) -> Any:
+        """Return whom the elements of a map come back to, a `stream.Receiver`: this one, or what passes on to it."""
+
     def exit_of(self, worker: int) -> Exit | None:
         """Return how the last process with this worker's number ended."""
 

@@ -19,6 +19,7 @@ from ..values import folders
 from .dask_demand import Placeholders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
+from .dask_left import DaskStore
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
 from .dask_quiet import large_message, leave
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
@@ -340,6 +341,9 @@ class DaskEngine:
         with self._lock:
             if address in self._workers:
                 self._workers[address] = (self._workers[address][0], [])
+
+    def store(self) -> DaskStore:
+        return DaskStore(self._client)
 
     def measure(self, message: bytes, heard: Heard) -> None:
         with self._lock:

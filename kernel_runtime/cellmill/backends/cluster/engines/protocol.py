@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from cellmill.errors import BackendError
 
+from ..left.keeping import Store
+
 
 @dataclass(frozen=True, slots=True)
 class RemoteWorker:
@@ -113,6 +115,13 @@ class Engine(Protocol):
 
     def leave_alone(self, key: Hashable) -> None:
         """Send nothing more to the process of this remote worker: it cannot run packs."""
+
+    def store(self) -> Store:
+        """Return where an executor with a name leaves results on this cluster; it is open.
+
+        Raises:
+            UsageError: such a cluster keeps none.
+        """
 
     def measure(self, message: bytes, heard: Heard) -> None:
         """Have each process with remote workers call `remote.hear(message)`, also while packs run there, once or now

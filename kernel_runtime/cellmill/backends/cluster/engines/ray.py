@@ -22,6 +22,7 @@ from typing import Any
 
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
+from ..left.keeping import Store
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 from .ray_inputs import refer
 from .raybridge.link import Link
@@ -214,6 +215,9 @@ class RayEngine:
 
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""
+
+    def store(self) -> Store:
+        raise UsageError("name= keeps results on clusters of Dask; on Ray there is no such thing yet")
 
     def measure(self, message: bytes, heard: Heard) -> None:
         """Have each actor call `remote.hear(message)`, and hear what it returns."""

@@ -1,0 +1,150 @@
+"""What an executor with a name leaves on a cluster of Dask: found by a later kernel, bounded, listed, removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellmill
+from cellmill import Executor, UsageError
+from tests.support import tasks
+from tests.support.helpers import Gate
+from tests.support.waiting import until
+
+distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+
+KERNEL = """
+import sys
+import time
+
+import cellmill
+
+HELD = sys.argv[2]
+
+
+def work(i):
+    time.sleep(0.06)  # so long that each travels alone
+    if i == 3:
+        raise LookupError("not three")
+    if i >= 20:
+        with open(HELD, "rb", buffering=0) as held:
+            held.read(1)
+    return i * i
+
+
+if __name__ == "__main__":
+    ex = cellmill.Executor(backend=sys.argv[1], name="screen")
+    print(ex.submit(abs, -1).result(), flush=True)
+    list(ex.map(abs, [-1, -2]))
+    list(ex.map(work, range(30), return_exceptions=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A scheduler that ends with none of the kernels, and two workers."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=50,
+    ) as made:
+        yield str(made.scheduler_address)
+
+
+def _left(address: str) -> dict[str, Any]:
+    return {left.name: left for left in cellmill.left_behind(address)}
+
+
+def test_a_later_kernel_finds_what_a_killed_one_has_left(address: str, gate: Gate, tmp_path: Path) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    with subprocess.Popen(
+        [sys.executable, str(script), address, os.path.join(gate.folder, "open")], stdout=subprocess.PIPE
+    ) as kernel:
+        try:
+            assert kernel.stdout is not None
+            assert kernel.stdout.readline().strip() == b"1"
+            told = until(lambda: (found := _left(address).get("screen")) and found.values >= 21 and found)
+            assert (told.values, told.errors) == (21, 1)
+            assert "21 values and 1 errors" in repr(told)
+            alive = cellmill.reattach("screen", address)  # it stays there: its kernel may add to it
+            assert [len(run.values) for run in alive] == [2, 19]
+        finally:
+            kernel.send_signal(signal.SIGKILL)
+    gate.release(10)
+    first, second = cellmill.reattach("screen", address)
+    assert (first.name, first.values, first.errors, first.missing) == ("abs", {0: 1, 1: 2}, {}, [])
+    assert (second.name, second.total) == ("work", 30)
+    assert second.values == {i: i * i for i in range(20) if i != 3}
+    assert list(second.errors) == [3]
+    assert isinstance(second.errors[3], LookupError)
+    assert second.errors[3].args == ("not three",)
+    assert second.missing == list(range(20, 30))
+    assert repr(second) == "<left of a map of work: 19 of 30 done, 1 failed, 10 without an outcome>"
+    assert not _left(address)
+    with pytest.raises(UsageError, match="nothing is left of an executor 'screen'"):
+        cellmill.reattach("screen", address)
+
+
+def test_what_nobody_collects_goes_when_its_time_is_over(address: str) -> None:
+    with Executor(backend=address, name="brief", keep_seconds=0.5) as ex:
+        assert list(ex.map(tasks.double, range(5))) == [0, 2, 4, 6, 8]
+    with distributed.Client(address, set_as_default=False) as client:
+        until(lambda: not client.list_datasets())
+        until(lambda: not client.who_has())
+        assert not cellmill.left_behind(client)
+
+
+def test_no_more_is_kept_than_was_said(address: str) -> None:
+    """The maps themselves go on, and the user is told."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with Executor(backend=address, name="large", keep_bytes=100_000) as ex:
+            assert list(ex.map(bytes, [1_000] * 3)) == [bytes(1_000)] * 3
+            until(lambda: (left := _left(address).get("large")) and left.values == 3)
+            assert list(ex.map(bytes, [200_000] * 3)) == [bytes(200_000)] * 3
+            assert list(ex.map(bytes, [10] * 3)) == [bytes(10)] * 3
+            cellmill.set_default_executor(ex)
+            try:
+                (only,) = [run for run in cellmill.reattach("large") if run.values]
+            finally:
+                cellmill.set_default_executor(None)
+    assert len([each for each in said if "keeps no further results" in str(each.message)]) == 1
+    assert only.values == dict.fromkeys(range(3), bytes(1_000))
+    assert cellmill.reattach("large", address)
+    assert not _left(address)
+
+
+def test_where_nothing_can_be_left(address: str) -> None:
+    with pytest.raises(UsageError, match="ends with this kernel"):
+        Executor(1, backend="dask", name="screen")
+    with pytest.raises(TypeError, match="no option 'name'"):
+        Executor(1, name="screen")
+    with pytest.raises(UsageError, match="keep_seconds"):
+        Executor(backend=address, name="screen", keep_seconds=0)
+    with pytest.raises(UsageError, match="clusters of Dask"):
+        cellmill.left_behind("local")
+    with pytest.raises(UsageError, match="which cluster"):
+        cellmill.reattach("screen")
+
+
+def test_what_went_with_a_worker_is_counted(address: str) -> None:
+    with Executor(backend=address, name="frail") as ex:
+        list(ex.map(tasks.double, range(3)))
+    with distributed.Client(address, set_as_default=False) as client:
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not client.who_has())
+        found = cellmill.reattach("frail", client)
+        assert (found, found.lost) == ([], 3)
+        assert not cellmill.left_behind(client)

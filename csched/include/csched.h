@@ -101,6 +101,7 @@ typedef struct { /* further arguments of csched_submit_with */
     uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do */
     uint64_t position; /* 1 + its position in the state map if it was submitted before; 0: a new position */
     uint32_t beside; /* a second function that its worker must have (csched_function_needs); 0: none */
+    uint32_t warm;   /* 1 + the worker that has what its arguments refer to, which is preferred; 0: none known */
     uint32_t need_count;
     const csched_need_t *needs; /* held from its dispatch until each attempt ends; at most 8, of different resources */
 } csched_options_t;

@@ -10,19 +10,36 @@
 #include "window.h"
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
+enum { REFERENCE_MIN = 4096 }; /* bytes of a lane's result that may stand for one that has stayed there */
+enum { LOOK_AHEAD = 32, MOST_PASSED = 64 };
 enum { SILENT_TIMES = 16 }; /* times config.window_ns: mostly longer than a busy machine delays a process */
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
-/* The worker whose arena holds the largest input, or NO_CHOICE. */
+/* The lane that made an input and may have it still. */
+static uint32_t lane_of(const csched_t *s, const inputs_t *inputs, uint32_t i)
+{
+    uint32_t worker = inputs->of[i].worker;
+    return inputs->of[i].blob->size >= REFERENCE_MIN && worker < s->worker_count && s->workers[worker]->lane ? worker
+                                                                                                       : NO_CHOICE;
+}
+
+/* The worker whose arena holds the largest input, or the lane that made it, or NO_CHOICE. */
 static uint32_t warm_at(const csched_t *s, const task_t *task)
 {
+    const inputs_t *inputs = task->inputs;
     const blob_t *largest = NULL;
-    for (uint32_t i = 0; task->inputs && i < task->inputs->count && i < INPUTS_LOOKED_AT; i++) {
-        const blob_t *blob = task->inputs->of[i].blob;
-        if (blob && blob->region != REGION_INLINE && (!largest || blob->size > largest->size))
+    uint32_t lane = NO_CHOICE;
+    for (uint32_t i = 0; inputs && i < inputs->count && i < INPUTS_LOOKED_AT; i++) {
+        const blob_t *blob = inputs->of[i].blob;
+        if (!blob)
+            continue;
+        lane = lane == NO_CHOICE ? lane_of(s, inputs, i) : lane;
+        if (blob->region != REGION_INLINE && (!largest || blob->size > largest->size))
             largest = blob;
     }
-    return largest && largest->region != REGION_KERNEL ? s->regions[largest->region].worker : NO_CHOICE;
+    if (largest && largest->region != REGION_KERNEL)
+        return s->regions[largest->region].worker;
+    return lane == NO_CHOICE && inputs && inputs->warm ? inputs->warm - 1 : lane;
 }
 
 /* Time since the worker began its current task: a hint from shared memory, any value is safe. */
@@ -202,6 +219,30 @@ static uint32_t choose_allocated(csched_t *s, const task_t *task)
     return idle != NO_CHOICE ? idle : choose(s, task);
 }
 
+/* A task behind the first one, of the same queue, whose inputs this lane has, where those of the first one are at another
+ * lane, which has no room now: bytes stay where they are, and the first one mostly goes where its own are. The first one is
+ * passed so often at most. */
+static uint32_t look_ahead(csched_t *s, uint32_t first, uint32_t index)
+{
+    const task_t *task = task_at(s, first);
+    uint32_t warm = warm_at(s, task), slot = task->next;
+    if (task->flags & FLAG_DEMANDS || warm == index || warm >= s->worker_count || !s->loads[warm].far ||
+        !s->loads[warm].window)
+        return first;
+    if (s->passed_ticket != task->ticket) {
+        s->passed_ticket = task->ticket;
+        s->passed = 0;
+    }
+    if (s->passed >= MOST_PASSED)
+        return first;
+    for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task_at(s, slot)->next)
+        if (warm_at(s, task_at(s, slot)) == index) {
+            s->passed++;
+            return slot;
+        }
+    return first;
+}
+
 static bool any_held(const csched_t *s)
 {
     for (uint32_t i = 0; i < s->worker_count; i++)
@@ -232,7 +273,9 @@ static void send_ready(csched_t *s)
             continue;
         if (index == NO_CHOICE)
             break;
-        ready_take(&s->graph);
+        if (s->loads[index].far)
+            slot = look_ahead(s, slot, index);
+        ready_take(&s->graph, slot);
         int rc = window_push(s, index, slot, s->now);
         if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {
             aside[aside_count++] = slot; /* no block for its inputs: others may run, and free some */

@@ -34,9 +34,11 @@ typedef struct { /* a task's inputs; present if one of them is not None, or if t
     blob_t *bundle; /* inputs that did not fit into the ring entry, while the task is sent */
     uint32_t count;
     uint32_t needs; /* a second function that its worker must have, 0: none */
+    uint32_t warm;  /* 1 + the worker that has what its arguments refer to, 0: none known */
     struct {
         blob_t *blob; /* NULL: None, or not available yet */
         uint32_t status;
+        uint32_t worker; /* that made it */
     } of[];
 } inputs_t;
 

@@ -125,6 +125,8 @@ struct csched {
     const policy_t *policy;
     policy_state_t policy_state;
     bool paused, closed;
+    uint64_t passed_ticket; /* the first task in the queue, and how often another one went before it (look_ahead) */
+    uint32_t passed;
     uint32_t profile; /* the same word in the segment of each worker */
     shared_u32 stopped;
 

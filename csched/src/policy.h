@@ -13,6 +13,7 @@ typedef struct {
     uint64_t mean_ns;    /* of its recent tasks; 0: unknown */
     uint64_t running_ns; /* how long it had been at its present task at the last look; 0: a result came since */
     bool awake;          /* it looks at its ring: a new task needs no system call */
+    bool far;            /* it is a lane: what is warm there comes to others over a network */
 } load_t;
 
 typedef struct {

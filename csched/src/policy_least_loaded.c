@@ -4,7 +4,8 @@ enum {
     UNKNOWN_NS = 1000000, /* a task of which nothing is known: each to a worker of its own */
     WAKE_NS = 80000,      /* to wake a worker, before which as much work may lie with one that is awake */
     LITTLE_NS = 60000,    /* less work than this counts as so much: then the first worker, so that others may sleep */
-    WARM_NS = 20000       /* so much longer a task may wait where its inputs are warm */
+    WARM_NS = 20000,      /* so much longer a task may wait where its inputs are warm, */
+    FAR_NS = 10000000     /* or where they would come from over a network: some megabytes in this time */
 };
 
 static uint64_t cost_of(const load_t *load)
@@ -21,11 +22,11 @@ static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t work
 {
     (void)state;
     uint32_t best = NO_CHOICE;
-    uint64_t best_cost = UINT64_MAX;
+    uint64_t best_cost = UINT64_MAX, elsewhere = warm < workers && loads[warm].far ? FAR_NS : WARM_NS;
     for (uint32_t i = 0; i < workers; i++) {
         if (!has_room(&loads[i]))
             continue;
-        uint64_t cost = cost_of(&loads[i]) + (i == warm ? 0 : WARM_NS);
+        uint64_t cost = cost_of(&loads[i]) + (i == warm ? 0 : elsewhere);
         if (cost < best_cost) {
             best = i;
             best_cost = cost;

@@ -141,7 +141,7 @@ int lane_add(csched_t *s, uint32_t *index)
             worker->condemned_element = NO_ELEMENT;
             worker->region = REGION_KERNEL; /* results that do not fit into the ring are in blocks of the kernel */
             worker->state = WORKER_STARTING;
-            s->loads[*index] = (load_t){0};
+            s->loads[*index] = (load_t){.far = true};
             s->stats.workers++;
         }
     }

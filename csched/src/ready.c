@@ -222,18 +222,16 @@ void ready_remove(graph_t *graph, uint32_t slot)
         deactivate(graph, task->queue);
 }
 
-uint32_t ready_take(graph_t *graph)
+void ready_take(graph_t *graph, uint32_t slot)
 {
     ready_t *ready = &graph->ready;
     uint32_t at = ready->heap[0];
     queue_t *queue = &ready->queues[at];
-    uint32_t slot = queue->head;
     ready->clock[queue->priority] = queue->used;
     queue->used += cost_of(queue);
     ready_remove(graph, slot);
     if (ready->active > 1 && queue->place != NO_QUEUE)
         ready_sift(ready, queue->place);
-    return slot;
 }
 
 uint32_t ready_of_run(const graph_t *graph, uint32_t run, uint32_t priority)

@@ -50,8 +50,8 @@ int ready_open(ready_t *ready);
 void ready_close(ready_t *ready);
 void ready_push(struct graph *graph, uint32_t slot);
 void ready_push_front(struct graph *graph, uint32_t slot); /* a task that was taken comes back */
-uint32_t ready_first(const struct graph *graph);           /* the one that `ready_take` would take, or NO_TASK */
-uint32_t ready_take(struct graph *graph);                  /* there must be one */
+uint32_t ready_first(const struct graph *graph);           /* the one that is to be taken next, or NO_TASK */
+void ready_take(struct graph *graph, uint32_t slot); /* the first one, or another one of its queue */
 void ready_remove(struct graph *graph, uint32_t slot);     /* from any position of its queue */
 /* The first task of the run in a queue of another priority than this, or NO_TASK. */
 uint32_t ready_of_run(const struct graph *graph, uint32_t run, uint32_t priority);

@@ -121,15 +121,17 @@ static int check_options(csched_t *s, const call_t *call)
     return CSCHED_OK;
 }
 
-/* Keeps the function `beside` until the task is over. */
+/* Keeps the function `beside` until the task is over, and where its arguments are. */
 static int need(csched_t *s, task_t *task, const csched_options_t *options)
 {
     task->input_count = options->input_count;
     int rc = task_inputs(task);
     if (rc < 0)
         return rc;
+    task->inputs->warm = options->warm;
     task->inputs->needs = options->beside;
-    s->functions[options->beside].tasks++;
+    if (options->beside)
+        s->functions[options->beside].tasks++;
     return CSCHED_OK;
 }
 
@@ -151,7 +153,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         task->flags |= FLAG_ALONE; /* else its start would be unknown */
     task->not_before = o->not_before;
     task->state = TASK_WAITING;
-    int rc = o->beside ? need(s, task, o) : CSCHED_OK;
+    int rc = o->beside || o->warm ? need(s, task, o) : CSCHED_OK;
     if (rc < 0)
         return rc;
     if (o->input_count) {

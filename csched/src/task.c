@@ -76,6 +76,7 @@ int task_input(task_t *task, uint32_t position, const task_t *from)
     blob_retain(from->result);
     task->inputs->of[position].blob = from->result;
     task->inputs->of[position].status = from->status;
+    task->inputs->of[position].worker = from->worker;
     return CSCHED_OK;
 }
 

@@ -56,7 +56,10 @@ static void stale_tickets_find_nothing(void)
 
 static uint32_t pop(graph_t *graph)
 {
-    return ready_first(graph) == NO_TASK ? NO_TASK : ready_take(graph);
+    uint32_t first = ready_first(graph);
+    if (first != NO_TASK)
+        ready_take(graph, first);
+    return first;
 }
 
 static void edges_are_used_again(void)

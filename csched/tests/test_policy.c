@@ -3,7 +3,7 @@
 #include "harness.h"
 
 typedef struct {
-    const char *state; /* a worker each: held/window, @ mean us, + running us, * asleep */
+    const char *state; /* a worker each: held/window, @ mean us, + running us, * asleep, ! far */
     uint32_t choice;
     uint32_t warm; /* worker + 1, 0: none */
 } row_t;
@@ -23,6 +23,8 @@ static uint32_t parse(const char *text, load_t *loads)
         loads[count].running_ns = number_after('+', &end);
         loads[count].awake = *end != '*';
         end += *end == '*';
+        loads[count].far = *end == '!';
+        end += *end == '!';
         end += *end == ' ';
     }
     return count;
@@ -66,6 +68,8 @@ static void least_loaded(void)
         {"0/9@100 1/9@100", 0, 2},   /* but not at any price */
         {"0/9 2/2", 0, 2},
         {"0/9 0/9", 0, 5},           /* it is gone */
+        {"0/9@100! 1/9@100*!", 1, 2}, /* to come from a lane takes longer */
+        {"0/2@50000! 1/2@50000!", 0, 2}, /* but not for ever */
     };
     policy_state_t state = {0, 1};
     CHOICES(&policy_least_loaded, &state, table);

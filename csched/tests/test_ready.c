@@ -32,7 +32,7 @@ static uint32_t pop(graph_t *graph)
     uint32_t first = ready_first(graph);
     if (first == NO_TASK)
         return NO_TASK;
-    EQUAL(ready_take(graph), first);
+    ready_take(graph, first);
     return first;
 }
 
@@ -75,7 +75,7 @@ static void every_priority_against_a_model(void)
                     best = i;
             EQUAL(ready_first(&graph), best);
             if (best != NO_TASK)
-                EQUAL(ready_take(&graph), best), pushed[best] = 0;
+                ready_take(&graph, best), pushed[best] = 0;
         } else if (pushed[slot]) { /* a cancelled one leaves the middle */
             ready_remove(&graph, slot);
             pushed[slot] = 0;

@@ -106,6 +106,13 @@ class Future(BaseFuture[Any]):
         """The future that the backend made for the task: itself, unless this one follows another."""
         return self
 
+    def unread(self) -> Any:
+        """Return what holds its value where a task of the same backend finds it; None where the value is here."""
+        return None
+
+    def fetch(self) -> None:
+        """Have the value here, if it is not yet."""
+
     def _follow(self) -> _Followers:
         if self._followers is None:
             with SETTLING:
@@ -209,6 +216,7 @@ class Future(BaseFuture[Any]):
                 asyncio.futures._copy_future_state(self, waiting)  # type: ignore[attr-defined]
 
         def came(_: BaseFuture[Any]) -> None:
+            self.fetch()  # in the thread of callbacks: the loop goes on meanwhile
             if not loop.is_closed():
                 loop.call_soon_threadsafe(copy)
 

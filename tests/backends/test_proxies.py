@@ -19,7 +19,6 @@ from cellmill.serialization import payload
 from cellmill.serialization.payload import Encoded
 from tests.support.helpers import comes_down
 
-pytest.importorskip("proxystore")
 numpy = pytest.importorskip("numpy")
 
 from cellmill.backends.cluster.values import proxies, stores  # noqa: E402
@@ -144,7 +143,7 @@ def test_a_policy_chooses(tmp_path: Path) -> None:
 
 
 def test_any_connector(tmp_path: Path) -> None:
-    from proxystore.connectors.file import FileConnector
+    FileConnector = pytest.importorskip("proxystore.connectors.file").FileConnector
 
     made = proxies.keeper(TOKEN, FileConnector(str(tmp_path / "theirs")), 10_000, False)
     assert made is not None

@@ -89,6 +89,9 @@ class Threads:
     def refer(self, thing: Any) -> None:
         """Nothing is here but tasks."""
 
+    def values(self) -> None:
+        """Results travel."""
+
     def kill(self, key: Hashable, reason: str) -> None:
         raise BackendError("threads cannot be ended")
 

@@ -66,7 +66,6 @@ def apart(able: Abilities) -> None:
 @pytest.fixture(scope="session")
 def outside(able: Abilities) -> None:
     assert able.outside
-    pytest.importorskip("proxystore", reason="proxystore is not installed: pip install 'cellmill[proxies]'")
 
 
 @pytest.fixture(scope="session")

@@ -137,6 +137,6 @@ def missing(key: str) -> str | None:
         return f"this version has no {rivals.kind(key)} backend"
     if key == "dask:redis" and (not shutil.which("redis-server") or not importlib.util.find_spec("redis")):
         return "not installed (`apt-get install redis-server`, `pip install redis`)"
-    if key in (*STORED, "dask:cellmill", "ray:cellmill") and not importlib.util.find_spec("proxystore"):
+    if key in STORED and not importlib.util.find_spec("proxystore"):
         return "not installed (`pip install 'cellmill[proxies]'`)"
     return rivals.missing(key)

@@ -85,7 +85,7 @@ class ClusterBackend(ScheduledBackend):
         self.stopper = RemoteStopper(self.scheduler, self.gate)
         with contextlib.ExitStack() as undo:
             undo.callback(self.resolver.stop)
-            self.keeper = make_keeper(os.urandom(16), proxies, proxy_above, engine.owns)
+            self.keeper = make_keeper(os.urandom(16), proxies, proxy_above, engine.owns, engine.values())
             if self.keeper is not None:
                 undo.callback(self.keeper.close)
             try:

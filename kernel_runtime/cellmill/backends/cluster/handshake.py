@@ -41,10 +41,13 @@ class Settings:
         self._preloaded = preloaded  # may grow
         self._base = current_context()
         self._initializer = initializer
-        self._outside = None if keeper is None else dumps(keeper.outside)
+        self._keeper = keeper
+        self._outside: bytes | None = None
 
     def encode(self, page: str, settings: Habits, modules: Listed) -> bytes:
-        """Pickle the present settings for the remote worker that writes this page."""
+        """Pickle the present settings for the remote worker that writes this page. The cluster is reached by then."""
+        if self._outside is None and self._keeper is not None:
+            self._outside = dumps(self._keeper.outside)
         return pickle.dumps(
             {
                 "page": page,

@@ -321,10 +321,10 @@ class LanePool:
             self.keeping.close()
         if not self.engine.owns:
             take_leave(self.engine, self.token, list(self.remotes))
-        self.engine.close()
-        folders.remove(self.folder)
         if self._keeper is not None:
             self._keeper.close()
+        self.engine.close()
+        folders.remove(self.folder)
 
     # -- talking to remote workers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -32,6 +33,25 @@ class KeptFuture(Future):
     """Its value is outside until it is asked for, and stays as long as this does: what hangs on it reads it there."""
 
     __slots__ = ()
+
+    @property
+    def _exception(self) -> BaseException | None:
+        kept: Kept | None = self.__dict__.get("value")  # just before it is settled there is none
+        return None if kept is None else kept.error
+
+    @_exception.setter
+    def _exception(self, error: BaseException | None) -> None:
+        """It has none; its value may be lost later."""
+
+    def unread(self) -> Kept | None:
+        """See `Future`. What was read may have been changed since: tasks get it as it is here."""
+        kept: Kept = self.__dict__["value"]
+        return None if kept.loaded else kept
+
+    def fetch(self) -> None:
+        """See `Future`."""
+        with contextlib.suppress(Exception):  # told where the value is asked for
+            self.__dict__["value"].load()
 
     @property
     def _result(self) -> Any:
@@ -97,6 +117,7 @@ class ClusterResults(Results):
         self._count_arguments(future, done)
         value, error = super().of_task(future, done)
         if type(value) is Kept:
+            value.lane = done.worker
             future.__class__ = KeptFuture
             self._count(done, 0, value.size)
         return value, error

@@ -17,10 +17,11 @@ from .sharing import Sharing
 
 class Inputs(list[Future]):
     """The futures a call waits for, in order; the tickets of those that were over, whose values go along; the numbers
-    of the shared objects it refers to; and what has to be held until the task is over.
+    of the shared objects it refers to; what has to be held until the task is over; and the worker that has it.
     """
 
     held: list[Any] | None = None
+    warm: int | None = None
     over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
@@ -91,16 +92,27 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
     note_over(owner, future, inputs)
-    return payload.same, (future._result,)
+    kept = future.unread() if is_owned_by(owner, future) else None
+    if kept is None:
+        return payload.same, (future._result,)
+    _hold(kept, inputs)
+    if inputs.warm is None:
+        inputs.warm = kept.lane
+    reduction: tuple[Any, tuple[Any, ...]] = kept.reduced()
+    return reduction
 
 
 def _foreign(sharing: Sharing, thing: Any, inputs: Inputs) -> tuple[Any, tuple[Any, ...]]:
     """Return what replaces something of another runtime in pickled arguments."""
     reduced, held = sharing.foreign(thing)
+    _hold(held, inputs)
+    return reduced
+
+
+def _hold(thing: Any, inputs: Inputs) -> None:
     if inputs.held is None:
         inputs.held = []
-    inputs.held.append(held)
-    return reduced
+    inputs.held.append(thing)
 
 
 def note_over(owner: FutureOwner, future: Any, inputs: Inputs) -> None:

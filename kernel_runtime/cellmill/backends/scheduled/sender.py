@@ -218,7 +218,7 @@ class Sender:
         self.slots.entries[slot] = future
         handle = self.scheduler.handle
         pack_ns = _NOW() - start
-        if options.plain and not inputs and not inputs.needs:
+        if options.plain and not inputs and not inputs.needs and inputs.warm is None:
             if block == NO_BLOCK:
                 ticket = with_gil.csched_submit(handle, slot, number, run, data, encoded.size, pack_ns)
             else:
@@ -244,6 +244,7 @@ class Sender:
         form.inputs = tickets
         form.input_count = len(inputs)
         form.beside = inputs.needs
+        form.warm = 0 if inputs.warm is None else inputs.warm + 1
         form.count = 1
         form.priority = options.priority
         if isinstance(options.retries, Retry):

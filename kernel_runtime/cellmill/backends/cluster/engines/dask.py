@@ -22,6 +22,7 @@ from .dask_inputs import refer
 from .dask_left import DaskStore
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
 from .dask_quiet import large_message, leave
+from .dask_values import HeldByDask
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 
@@ -335,6 +336,9 @@ class DaskEngine:
         if self._placeholders is not None and not self._closed:
             with contextlib.suppress(Exception):  # a scheduler that does not hear is told of by itself
                 self._placeholders.show(waiting, there, more)
+
+    def values(self) -> HeldByDask:
+        return HeldByDask(lambda: self._client)
 
     def leave_alone(self, key: Hashable) -> None:
         address = key[0]  # type: ignore[index]

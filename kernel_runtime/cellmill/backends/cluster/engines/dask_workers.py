@@ -8,6 +8,7 @@ from typing import Any
 
 from ....errors import BackendError
 from ....task import size_text
+from ..remote.dask_values import PREFIX
 from .protocol import RemoteWorker
 
 LEFT = "its Dask worker left the cluster"
@@ -66,6 +67,9 @@ def check_alone(client: Any, address: str, mark: str, allowed: bool) -> None:
             "Executor(..., end_workers=True) allows to end it where they have none"
         )
     told = client.processing([address]), client.has_what([address])
+    stay = sum(str(key).startswith(PREFIX) for key in told[1].get(address, ()))
+    if stay:
+        raise BackendError(f"{stay} results of tasks stay in the process, and would be lost with it")
     found = sum(f"-{mark}-" not in str(key) for each in told for key in each.get(address, ()))
     if found:
         raise BackendError(f"others have work or data in the process: {found} tasks or results")

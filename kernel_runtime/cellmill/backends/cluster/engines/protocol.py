@@ -113,6 +113,11 @@ class Engine(Protocol):
         number of remote workers; ``more``: how many more would be used. Called now and then, by one thread.
         """
 
+    def values(self) -> Any:
+        """Return the connector (see `values.stores`) to results that stay on the workers by the cluster's means, None
+        where it has none. Called before `open`.
+        """
+
     def leave_alone(self, key: Hashable) -> None:
         """Send nothing more to the process of this remote worker: it cannot run packs."""
 

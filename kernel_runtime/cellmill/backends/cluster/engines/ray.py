@@ -7,6 +7,7 @@ process and ends with it; of a borrowed one only our actors end.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import itertools
 import math
@@ -25,10 +26,12 @@ from ....process_context.cpus import available_cpus
 from ..left.keeping import Store
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 from .ray_inputs import refer
+from .ray_values import HeldByRay
 from .raybridge.link import Link
 
 OPEN_SECONDS = 240.0  # a machine that is very busy takes two minutes to start a Ray
 ASK_SECONDS = 10.0
+LOOK_SECONDS = 1.0  # between looks whether the bridge is there, while a value is fetched
 PROBE_SECONDS = 5.0  # to find out whether a server listens at an address
 AGAIN_SECONDS = 60.0  # an own Ray that is lost is started anew, but not twice within this
 INSTALL = "Ray is not installed here: pip install 'cellmill[ray]' (or use another backend)."
@@ -142,6 +145,10 @@ class RayEngine:
             asked = self._asked.pop(number, None)
             if asked is not None:
                 asked.put(answer)
+        elif verb == "fetched":
+            fetching = self._asked.pop(rest[0], None)
+            if fetching is not None:
+                fetching.put(list(buffers))
         elif verb == "measured":
             number, answer = rest
             if self._heard is not None:
@@ -212,6 +219,36 @@ class RayEngine:
 
     def want(self, waiting: Sequence[Waiting], there: int, more: int) -> None:
         """Actors that have no room yet are what Ray's autoscaler sees."""
+
+    def values(self) -> HeldByRay | None:
+        client = self.address is not None and self.address.startswith("ray://")
+        return None if client else HeldByRay(self._fetch, self._release)
+
+    def _fetch(self, name: bytes, index: int) -> memoryview | None:
+        """Return a value that the bridge holds, None where it is lost.
+
+        Raises:
+            BackendError: the bridge is gone.
+        """
+        number, link = next(self._numbers), self._link
+        answer = self._asked[number] = queue.SimpleQueue()
+        self._order("fetch", number, name, index)
+        try:
+            while True:
+                with contextlib.suppress(queue.Empty):
+                    return next(iter(answer.get(timeout=LOOK_SECONDS)), None)
+                if link is None or link.process.poll() is not None:
+                    raise BackendError(f"{self.where} is lost")
+        finally:
+            self._asked.pop(number, None)
+
+    def _release(self, name: bytes) -> None:
+        self._order("release", name)
+
+    def _order(self, *what: Any) -> None:
+        """Tell the bridge."""
+        if self._link is not None and os.getpid() == self._home:
+            self._link.wire.send(what)
 
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""

@@ -193,12 +193,13 @@ class RemoteRunner:
             except PayloadError as error:
                 failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
-            data = self._packed(encoded, kept=True)
+            data = self._packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
         return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
 
-    def _packed(self, encoded: payload.Encoded, kept: bool) -> bytes:
+    def _packed(self, encoded: payload.Encoded, kept: bool, task: str = "") -> bytes:
         """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
-        return joined(encoded if self.outside is None else self.outside.put(encoded, kept))
+        awaited = self._work is not None and not self._work.given_up
+        return joined(self.outside.put(encoded, kept, task) if self.outside and awaited else encoded)
 
     def _other(self, kind: int, number: int, body: memoryview, work: Work) -> None:
         if kind == FUNCTION:
@@ -353,6 +354,7 @@ class RemoteRunner:
             work = self._work
             if work is None or work.number not in packs:
                 return begun, 0, b""
+            work.given_up = True
             return begun, work.number, work.reply(self.output.take())
 
     def _calm(self) -> None:
@@ -385,6 +387,8 @@ class RemoteRunner:
     def leave(self, *, alone: bool) -> None:
         """The caller has gone."""
         self.context.leave()
+        if self.outside is not None:
+            self.outside.leave()
         if alone:
             self.output.leave()
 

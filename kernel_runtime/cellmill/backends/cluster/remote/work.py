@@ -18,6 +18,7 @@ class Work:
         self, number: int, records: list[tuple[int, ...]], data: memoryview, begun: int, end: int
     ) -> None:
         self.number = number
+        self.given_up = False  # the caller awaits nothing of it any more
         self.begun = begun
         self.stop = len(records)  # the last record that is to be begun
         self.records = records

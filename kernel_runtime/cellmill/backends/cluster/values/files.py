@@ -1,7 +1,7 @@
 """Large values as files that every process of this machine maps into its memory, or reads from a shared file system.
 
-A connector of ProxyStore's kind, over its own for files: a value is written in one go from the pieces it consists of,
-and its key is unknown before.
+A connector of ProxyStore's kind: a value is written in one go from the pieces it consists of, and its key is unknown
+before.
 """
 
 from __future__ import annotations
@@ -9,30 +9,44 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-from proxystore.connectors.file import FileConnector, FileKey
+from typing import Any, NamedTuple, Self
 
 from . import folders
 
 ENOUGH = 1 << 30  # bytes that must be free where values are kept in memory
 
 
-class MappedFiles(FileConnector):
+class FileKey(NamedTuple):
+    """Names a value."""
+
+    filename: str
+
+
+class MappedFiles:
     """See the module. ``store_dir`` is not made here: its owner makes it private.
 
     ``mapped``: evicted values stay readable where they are mapped, which a network file system does not promise.
     """
 
     def __init__(self, store_dir: str, *, mapped: bool = True) -> None:
-        super().__init__(store_dir, clear=False)
+        self.store_dir = store_dir
         self.mapped = mapped
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Make the same one in another process."""
+        return cls(**config)
 
     def config(self) -> dict[str, Any]:
         """Return the arguments that `from_config` takes in another process."""
         return {"store_dir": self.store_dir, "mapped": self.mapped}
+
+    def new_key(self) -> FileKey:
+        """Return a key for `set`."""
+        return FileKey(uuid.uuid4().hex)
 
     def _path(self, key: FileKey) -> str:
         return f"{self.store_dir}/{key.filename}"

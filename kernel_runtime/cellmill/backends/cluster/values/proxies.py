@@ -1,9 +1,9 @@
 """Pass by proxy: large arguments and results of a cluster's tasks stay outside of its messages.
 
-What is large is put into a store (ProxyStore's connectors: files, Redis, endpoints), and a reference of some hundred
-bytes travels in its place, through the scheduler, packs and replies. Neither functions nor readers of results see it: a
-reference unpickles to the value. Of a single call's result the kernel keeps the reference until it is read; tasks
-that take it as an input read it where they run.
+What is large is put into a store (files, ProxyStore's connectors for Redis and endpoints), or stays with the cluster's
+own workers, and a reference of some kilobytes travels in its place, through the scheduler, packs and replies. Neither
+functions nor readers of results see it: a reference unpickles to the value. Of a single call's result the kernel keeps
+the reference until it is read; tasks that take it as an input, before or after it is there, read it where they run.
 
 Ownership: what was put for a call goes when the call is over, a result when its future is gone (dependents hold theirs
 until they are over), everything at the executor's end. Remote workers put only results, and hand them over with the
@@ -13,7 +13,7 @@ reply.
 from __future__ import annotations
 
 import contextlib
-import importlib
+import functools
 import pickle
 import queue
 import threading
@@ -22,14 +22,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ....errors import BackendError, in_words
+from ....errors import BackendError, DependencyError, UsageError, WorkerLostError, in_words
 from ....serialization import payload
 from ....serialization.payload import BUFFER_MIN, Encoded
 from ....task import memory_of
-from . import folders, stores
+from . import files, folders, stores
 from .stores import Source
 
 ABOVE = 200_000  # bytes; below that packs are as fast
+ABOVE_ON_WORKERS = (
+    1 << 20
+)  # the same where values stay with the workers: each takes messages of the cluster's own
+ON_WORKERS = "workers"
 LOOK_SECONDS = 0.1  # between looks at what waits for its last task
 Policy = Callable[[int], bool]
 _keepers: dict[bytes, Keeper] = {}  # of this process, by token
@@ -44,15 +48,16 @@ class Outside:
     source: Source
     policy: Policy
     folder: str | None = None  # private to the kernel's process
+    results_only: bool = False  # of single calls: arguments, and what a map returns, travel in messages
 
-    def put(self, encoded: Encoded, kept: bool) -> Encoded:
+    def put(self, encoded: Encoded, kept: bool, task: str = "") -> Encoded:
         """Store a large payload and return a reference to it; return a smaller one as it is.
 
-        ``kept``: a single result, which the kernel need not read.
+        ``kept``: a single result, which the kernel need not read. ``task``: that made it, for people.
         """
-        if not self.policy(encoded.size):
+        if not self.policy(encoded.size) or (self.results_only and not kept):
             return encoded
-        key = stores.put(stores.connector(self.source), encoded, self.token)
+        key = stores.put(stores.connector(self.source), encoded, self.token, task)
         return encoded if key is None else self.reference(key, encoded.content, kept)
 
     def reference(self, key: Any, size: int, kept: bool) -> Encoded:
@@ -60,6 +65,10 @@ class Outside:
         data = pickle.dumps(found, 5)
         # The kernel settles short values many at once; one of this length is looked at by itself.
         return Encoded(data.ljust(BUFFER_MIN, b"\0") if kept else data, [])
+
+    def leave(self) -> None:
+        """Put nothing more from this process: the caller has gone."""
+        stores.leave(self.source)
 
     def prepare(self) -> None:
         """Connect to the store, on a remote worker, before its first task.
@@ -80,9 +89,20 @@ class Outside:
 class Keeper:
     """The kernel's end, of one backend: puts arguments, evicts what is needed no more."""
 
-    def __init__(self, token: bytes, outside: Outside, made: Any) -> None:
+    def __init__(
+        self,
+        token: bytes,
+        policy: Policy,
+        made: Any,
+        folder: str | None = None,
+        *,
+        results_only: bool = False,
+    ) -> None:
+        """``made``: the connector; how others make theirs it has to know when the first of them is told."""
         self.token = token
-        self.outside = outside
+        self._policy = policy
+        self._folder = folder
+        self._results_only = results_only
         self.taken: list[Lease] = []  # results of chunks that were read while their chunk is being settled
         self.count: Callable[[int], None] = _nothing  # called with the size of each of them
         self.unread: weakref.WeakSet[Kept] = weakref.WeakSet()
@@ -95,6 +115,13 @@ class Keeper:
         self._thread.start()
         _keepers[token] = self
 
+    @functools.cached_property
+    def outside(self) -> Outside:
+        """Settings for remote workers."""
+        source = stores.source_of(self._connector)
+        stores.keep(source, self._connector)
+        return Outside(self.token, source, self._policy, self._folder, self._results_only)
+
     @property
     def outstanding(self) -> int:
         """Values that are held in the store by this process."""
@@ -104,7 +131,7 @@ class Keeper:
         """Store a large payload; return a reference and the lease that keeps the value. Returns a smaller one as it is,
         and None.
         """
-        if self._closed or not self.outside.policy(encoded.size):
+        if self._closed or self._results_only or not self._policy(encoded.size):
             return encoded, None
         key = stores.put(self._connector, encoded, self.token)
         if key is None:
@@ -142,9 +169,10 @@ class Keeper:
         self._thread.join(10)
         with contextlib.suppress(Exception):
             stores.sweep(self._connector, self.token)
-        stores.drop(self.outside.source)
-        if self.outside.folder is not None:
-            folders.remove(self.outside.folder)
+        if "outside" in self.__dict__:
+            stores.drop(self.outside.source)
+        if self._folder is not None:
+            folders.remove(self._folder)
 
     def _evict(self) -> None:
         waiting: list[tuple[Callable[[], bool], Lease]] = []
@@ -196,24 +224,42 @@ class Lease:
 
 
 class Kept(Lease):
-    """The result of a call, not asked for yet."""
+    """The result of a call, not asked for yet. ``lane``: the worker that made it, in the scheduler's count."""
 
-    __slots__ = ("_lock", "_source", "_value")
+    __slots__ = ("_lock", "_source", "_value", "error", "lane")
 
     def __init__(self, keeper: Keeper, source: Source, key: Any, size: int) -> None:
         super().__init__(keeper, key, size)
         self._source = source
         self._value: Any = _UNREAD
         self._lock = threading.Lock()
+        self.lane: int | None = None
+        self.error: BaseException | None = None  # why the value cannot be had any more
         keeper.unread.add(self)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether the value is here, where it may be changed."""
+        return self._value is not _UNREAD
+
     def load(self) -> Any:
-        """The value, read once; raises `PayloadError` when the store does not have it any more."""
+        """The value, read once; raises `PayloadError` when the store does not have it any more, `WorkerLostError` when
+        the workers do not.
+        """
         if self._value is _UNREAD:
             with self._lock:
                 if self._value is _UNREAD:
-                    self._value = stores.read(self._source, self.key, self.size)
+                    try:
+                        self._value = stores.read(self._source, self.key, self.size)
+                    except WorkerLostError as lost:
+                        self.error = lost
+                        raise
         return self._value
+
+    def reduced(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return what stands for the value in the arguments of a task, which finds it where it is."""
+        label = f"the result of {self.key.task}" if hasattr(self.key, "task") else f"{self.size:,} bytes"
+        return payload.elsewhere, (label, _value, self._source, self.key, self.size)
 
 
 class _Reference:
@@ -231,7 +277,15 @@ def _found(token: bytes, source: Source, key: Any, size: int) -> Any:
     keeper = _keepers.get(token)
     if keeper is not None and payload.inputs.loading is None:
         return Kept(keeper, source, key, size)
-    return stores.read(source, key, size)
+    return _value(source, key, size)
+
+
+def _value(source: Source, key: Any, size: int) -> Any:
+    """A value where a task needs it."""
+    try:
+        return stores.read(source, key, size)
+    except WorkerLostError as lost:
+        raise DependencyError(f"the task did not run: {lost}") from lost
 
 
 def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
@@ -247,39 +301,35 @@ def _taken(token: bytes, source: Source, key: Any, size: int) -> Any:
 # -- what was asked for
 
 
-def keeper(token: bytes, proxies: Any, above: Any, owns: bool) -> Keeper | None:
+def keeper(token: bytes, proxies: Any, above: Any, owns: bool, workers: Any = None) -> Keeper | None:
     """Return the keeper that a backend's options ask for; None where values travel in packs.
 
-    ``proxies``: None (files, where the cluster is our own), False, True or "file" (files in a private folder of this
-    machine), "file:FOLDER" (of a file system that all see), "redis://HOST[:PORT]", "endpoint:UUID", or a connector of
-    ProxyStore's. ``above``: bytes, text such as "1MB", or a function of a payload's size that says whether it stays
-    outside.
+    ``proxies``: None (files where the cluster is our own, else "workers" where it has the means), False, True or "file"
+    (files in a private folder of this machine), "file:FOLDER" (of a file system that all see), "workers" (large results
+    stay there), "redis://HOST[:PORT]", "endpoint:UUID", or a connector of ProxyStore's. ``above``: bytes, text such as
+    "1MB", or a function of a payload's size that says whether it stays outside. ``workers``: the connector for values
+    that stay on the workers, None where this cluster has none.
     """
-    if proxies is False or (proxies is None and not owns):
+    if proxies is None and not owns:
+        proxies = ON_WORKERS if workers is not None else False
+    if proxies is False:
         return None
-    policy = _policy(above)
-    try:
-        importlib.import_module("proxystore")
-    except ImportError:
-        if proxies is None:
-            return None
-        raise BackendError("passing by proxy needs ProxyStore: pip install 'cellmill[proxies]'") from None
-    folder = None
+    if proxies == ON_WORKERS:
+        if workers is None:
+            raise UsageError('this cluster has no means to keep values on its workers (proxies="workers")')
+        return Keeper(token, _policy(above, ABOVE_ON_WORKERS), workers, results_only=True)
+    policy, folder = _policy(above, ABOVE), None
     if proxies in (None, True, "file"):
-        from . import files
-
         folder = files.private_folder()
         made: Any = files.MappedFiles(folder)
     else:
         made = stores.chosen(proxies)
-    source = stores.source_of(made)
-    stores.keep(source, made)
-    return Keeper(token, Outside(token, source, policy, folder), made)
+    return Keeper(token, policy, made, folder)
 
 
-def _policy(above: Any) -> Policy:
+def _policy(above: Any, usual: int) -> Policy:
     if above is None:
-        return Above(ABOVE)
+        return Above(usual)
     if callable(above):
         return above  # type: ignore[no-any-return]
     return Above(memory_of("proxy_above", above))

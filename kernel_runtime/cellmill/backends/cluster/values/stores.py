@@ -12,13 +12,15 @@ import threading
 import uuid
 from typing import Any
 
-from ....errors import PayloadError, UsageError, in_words
+from ....errors import BackendError, PayloadError, UsageError, in_words
 from ....serialization import payload
 from ....serialization.payload import Encoded
+from . import files
 
 Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""
 
+ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
 _connectors: dict[Source, Any] = {}  # of this process
 _lock = threading.Lock()
 
@@ -30,23 +32,29 @@ def chosen(proxies: Any) -> Any:
     if isinstance(proxies, str):
         kind, _, rest = proxies.partition(":")
         if kind == "file" and rest:
-            from . import files
-
             os.makedirs(rest, exist_ok=True)
             return files.MappedFiles(os.path.abspath(rest), mapped=False)
-        if kind == "redis" and rest.startswith("//"):
-            from proxystore.connectors.redis import RedisConnector
-
-            host, _, port = rest[2:].rstrip("/").partition(":")
-            return RedisConnector(host, int(port or 6379), clear=False)
-        if kind == "endpoint" and rest:
-            from proxystore.connectors.endpoint import EndpointConnector
-
-            return EndpointConnector([rest])
+        if (kind == "redis" and rest.startswith("//")) or (kind == "endpoint" and rest):
+            return _of_proxystore(kind, rest)
     raise UsageError(
-        'proxies takes True, False, "file", "file:FOLDER", "redis://HOST:PORT", "endpoint:UUID" or a connector of '
-        f"ProxyStore's, not {proxies!r}"
+        'proxies takes True, False, "file", "file:FOLDER", "workers", "redis://HOST:PORT", "endpoint:UUID" or a '
+        f"connector of ProxyStore's, not {proxies!r}"
     )
+
+
+def _of_proxystore(kind: str, rest: str) -> Any:
+    try:
+        importlib.import_module("proxystore")
+    except ImportError:
+        raise BackendError(f"values by {kind} need ProxyStore: pip install 'cellmill[proxies]'") from None
+    if kind == "redis":
+        from proxystore.connectors.redis import RedisConnector
+
+        host, _, port = rest[2:].rstrip("/").partition(":")
+        return RedisConnector(host, int(port or 6379), clear=False)
+    from proxystore.connectors.endpoint import EndpointConnector
+
+    return EndpointConnector([rest])
 
 
 def connector(source: Source) -> Any:
@@ -74,19 +82,30 @@ def drop(source: Source) -> None:
         _connectors.pop(source, None)
 
 
+def leave(source: Source) -> None:
+    """Put nothing more there from this process."""
+    with _lock:
+        made = _connectors.pop(source, None)
+    if hasattr(made, "leave"):
+        made.leave()
+
+
 def source_of(made: Any) -> Source:
-    """Return the class and the pickled configuration of a connector."""
-    kind = type(made)
+    """Return the class and the pickled configuration of a connector: ``elsewhere`` where it has another one there."""
+    kind = getattr(made, "elsewhere", type(made))
     return f"{kind.__module__}.{kind.__qualname__}", pickle.dumps(made.config())
 
 
 def name_of(source: Source) -> str:
     """Return a store's name for messages."""
-    return f"the store ({source[0].rpartition('.')[2]})"
+    kind = source[0].rpartition(".")[2]
+    return "the workers" if kind in ON_WORKERS else f"the store ({kind})"
 
 
-def put(made: Any, encoded: Encoded, token: bytes) -> Any:
-    """Its key; None where there is no room for it: then it travels by itself."""
+def put(made: Any, encoded: Encoded, token: bytes, task: str = "") -> Any:
+    """Its key; None where there is no room for it: then it travels by itself. ``task``: that made it, for people."""
+    if hasattr(made, "hold"):
+        return made.hold(encoded, token, task)
     try:
         if not hasattr(made, "set"):
             return made.put(joined(encoded))
@@ -103,13 +122,17 @@ def put(made: Any, encoded: Encoded, token: bytes) -> Any:
 
 
 def read(source: Source, key: Any, size: int) -> Any:
-    """A value of so many bytes; raises `PayloadError` where the store does not have it."""
+    """A value of so many bytes; raises `PayloadError` where the store does not have it, `WorkerLostError` where it was
+    on a worker that is lost.
+    """
     try:
         data = connector(source).get(key)
     except Exception as error:
         raise PayloadError(
             f"a value of {size:,} bytes could not be read from {name_of(source)}: {in_words(error)}"
         ) from error
+    if data is None and hasattr(key, "lost"):
+        raise key.lost(size)
     if data is None:
         raise PayloadError(
             f"a value of {size:,} bytes is not in {name_of(source)} any more: it was evicted, or this machine does not "
@@ -133,7 +156,9 @@ def joined(encoded: Encoded) -> bytes:
     """A payload as in memory, its buffers at their places."""
     if not encoded.buffers:
         return encoded.data
-    out = bytearray(encoded.size)
+    pieces: list[bytes | memoryview] = []
+    end = 0
     for at, part in encoded.parts():
-        out[at : at + (part.nbytes if isinstance(part, memoryview) else len(part))] = part
-    return bytes(out)
+        pieces += [bytes(at - end), part]
+        end = at + memoryview(part).nbytes
+    return b"".join([*pieces, bytes(encoded.size - end)])

@@ -9,6 +9,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ...remote import ray_values
+
 OUT_OF_BAND = 64 << 10  # bytes; larger buffers are in Ray's object store and are read in place
 
 GROUPS = {"run": 1, "control": 1, "watch": 1}  # threads: one for packs, one that hears while a pack runs
@@ -46,6 +48,18 @@ class PackActor:
             reply = self._runs.submit(self._remote.run, views).result()
         single = not isinstance(reply, list)
         return single, wrap([reply] if single else reply, self._client)
+
+    def run_and_keep(self, data: list[Any]) -> tuple[tuple[bool, list[Any], bytes, int], list[Any] | None]:
+        """The same, and results that stay in Ray's object store: by which mark the reply names them, and how many there
+        are. Two values for Ray.
+        """
+        bundle = ray_values.begin()
+        try:
+            single, buffers = self.run(data)
+        finally:
+            ray_values.end()
+        kept = [pickle.PickleBuffer(value) for value in bundle.values]
+        return (single, buffers, bundle.mark, len(kept)), kept or None
 
     def hear(self, message: bytes) -> Any:
         """A word beside the packs, and the answer to it."""

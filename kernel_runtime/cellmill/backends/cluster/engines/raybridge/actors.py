@@ -14,13 +14,15 @@ from typing import Any
 
 from . import head, trouble
 from .actor import GROUPS, THREADS, PackActor, process_space, wrap
+from .kept import KeptObjects
 from .wire import Wire
 
 OPEN_SECONDS = 60.0  # until the first actor runs
 NOTE_SECONDS = 15.0  # until it is said that some wait for room
 MOST_FAILED = 3  # actors that did not start, one after another
 GO_SECONDS = 2.0
-_GROUP_OF = {"run": "run", "hear": "control", "about": "control", "watch": "watch"}
+_GROUP_OF = {"run": "run", "run_and_keep": "run", "hear": "control", "about": "control", "watch": "watch"}
+_RETURNS = {"run_and_keep": 2}
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class Actors:
         self._ray = ray
         self._own = own
         self._wire = wire
+        self.kept = KeptObjects(ray, wire)
         self._call_soon = call_soon
         self._lock = threading.RLock()  # held while something is told, so that nothing follows `gone`
         self._standing: dict[int, Standing] = {}
@@ -68,7 +71,8 @@ class Actors:
         else:
             beside = {"concurrency_groups": GROUPS}
             for name, group in _GROUP_OF.items():
-                ray.method(concurrency_group=group)(getattr(PackActor, name))
+                returns = {"num_returns": _RETURNS.get(name, 1)}
+                ray.method(concurrency_group=group, **returns)(getattr(PackActor, name))
         # An own Ray has no other use for its CPUs, and actors may become more than it began with.
         chosen = {"num_cpus": 0 if own else 1} | options
         self._cpus = float(chosen["num_cpus"])
@@ -168,18 +172,23 @@ class Actors:
                 return
             one.packs += 1
         try:
-            run = one.handle.run if self._client else one.handle.run.options(name=name)
-            reply = run.remote(wrap(buffers, self._client))
+            if self._client:
+                reply, kept = one.handle.run.remote(wrap(buffers, copied=True)), None
+            else:
+                reply, kept = one.handle.run_and_keep.options(name=name).remote(wrap(buffers))
         except Exception as error:  # the object store is full, say
             self._tell(key, ("failed", pack, f"{type(error).__name__}: {trouble.first_lines(str(error), 6)}"))
             return
-        reply.future().add_done_callback(functools.partial(self._ran, key, pack))
+        reply.future().add_done_callback(functools.partial(self._ran, key, pack, kept))
 
-    def _ran(self, key: int, pack: int, told: Any) -> None:
+    def _ran(self, key: int, pack: int, kept: Any, told: Any) -> None:
         error = told.exception()
         if error is None:
-            single, buffers = told.result()
-            self._tell(key, ("replied", pack, single), [memoryview(each) for each in buffers])
+            single, buffers, *named = told.result()
+            views = [memoryview(each) for each in buffers]
+            if named and named[1]:
+                views[0] = self.kept.keep(kept, named[0], named[1], views[0])
+            self._tell(key, ("replied", pack, single), views)
             return
         exceptions = self._ray.exceptions
         if isinstance(error, exceptions.ActorUnavailableError):

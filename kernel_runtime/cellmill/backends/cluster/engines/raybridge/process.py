@@ -2,9 +2,10 @@
 
 Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack, name) with the pack's
 buffers, (tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first),
-(close,). To the kernel: (opened, actors), (reached, dashboard, cluster), (came, key, label, host, pid), (gone, key,
-reason), (replied, pack, single) with buffers, (failed, pack, text), (answered, number, good, value), (measured, key,
-value), (broken, text), (note, text).
+(release, name), (fetch, number, name, index), (close,). To the kernel: (opened, actors), (reached, dashboard,
+cluster), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers, (failed, pack,
+text), (answered, number, good, value), (measured, key, value), (fetched, number) with a buffer or none, (broken,
+text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.
@@ -87,6 +88,10 @@ class Bridge:
             self._actors.kill(*rest)
         elif verb == "resize":
             self._actors.resize(*rest)
+        elif verb == "release":
+            self._actors.kept.release(*rest)
+        elif verb == "fetch":
+            self._actors.kept.fetch(*rest)
         elif verb == "end":
             self._give_up(*rest)
         elif verb == "watch":

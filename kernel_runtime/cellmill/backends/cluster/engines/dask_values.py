@@ -1,0 +1,45 @@
+"""The kernel's end of results that stay on Dask workers (see `remote.dask_values`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..remote.dask_values import PREFIX, DaskKey, DaskValues
+
+PATIENCE_SECONDS = 10.0  # to hear which values there are
+
+
+class HeldByDask:
+    """A connector: what workers have put is read and released."""
+
+    elsewhere = DaskValues
+
+    def __init__(self, client: Callable[[], Any]) -> None:
+        """``client``: returns Dask's, once the cluster is reached."""
+        self._client = client
+
+    def config(self) -> dict[str, Any]:
+        """Return what a remote worker has to know."""
+        return {"client": self._client().id}
+
+    def get(self, key: DaskKey) -> Any:
+        """Fetch a value's bytes; None where no worker has them."""
+        client = self._client()
+        found = client.sync(client.scheduler.gather, keys=[key.name])
+        return found["data"][key.name] if found["status"] == "OK" else None
+
+    def evict(self, key: DaskKey) -> None:
+        self._release([key.name])
+
+    def sweep(self, prefix: str) -> None:
+        """Release what never came here: its reply was dropped, or its worker died."""
+        client = self._client()
+        known = client.sync(client.scheduler.who_has, callback_timeout=PATIENCE_SECONDS)
+        self._release([name for name in known if str(name).startswith(f"{PREFIX}-{prefix}")])
+
+    def _release(self, names: list[str]) -> None:
+        client = self._client()
+        message = {"op": "client-releases-keys", "keys": names, "client": client.id}
+        if names:
+            client._send_to_scheduler(message)

@@ -1,0 +1,40 @@
+"""The kernel's end of results that stay in Ray's object store (see `remote.ray_values`)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from ..remote.ray_values import RayKey, RayValues
+
+
+class HeldByRay:
+    """A connector: what actors have put is read and released."""
+
+    elsewhere = RayValues
+
+    def __init__(
+        self, fetch: Callable[[bytes, int], memoryview | None], release: Callable[[bytes], None]
+    ) -> None:
+        """``fetch``: return the value at this index of an object of Ray's, None where it is lost; ``release``: one
+        value of that object is not needed any more.
+        """
+        self._fetch = fetch
+        self._release = release
+
+    def config(self) -> dict[str, Any]:
+        """Return what a remote worker has to know."""
+        return {}
+
+    def get(self, key: RayKey) -> Any:
+        """Fetch a value's bytes; None where no node has them."""
+        return self._fetch(_object(key), key.number)
+
+    def evict(self, key: RayKey) -> None:
+        self._release(_object(key))
+
+
+def _object(key: RayKey) -> bytes:
+    name: bytes = pickle.loads(key.place)[0]
+    return name

@@ -31,6 +31,7 @@ SIZES = {
     "dask-graphs": {"merge": 20, "tree": 20, "bag": 20, "array": 20, "rounds": 1},
     "parsl-apps": {"apps": 10, "links": 2, "rounds": 1},
     "memo-hits": {"hits": 3, "elements": 20},
+    "producers": {"values": 2, "bytes": 2_000_000},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "profile": {"tasks": 200, "iterations": 100, "long_tasks": 4, "pairs": 1},
     "speedup": {"sleep": 0.002, "rounds": 1000},

@@ -345,6 +345,7 @@ class WorkerInfo:
     Of the task it runs: ``function``, ``task`` (its number), ``element`` (place in its chunk) and ``since_ns`` (when
     it began, on the monotonic clock); None when it runs none. ``declared``: bytes of memory that it asks for; None: it
     declares none. ``address``: where it is in its cluster, with ``pid`` a process there; None: on this machine.
+    ``threads``: how many of that process run tasks, each of them a worker.
     """
 
     index: int
@@ -358,6 +359,7 @@ class WorkerInfo:
     since_ns: int | None = None
     declared: int | None = None
     address: str | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 import warnings
@@ -59,6 +60,10 @@ def test_status_and_restart_say_whose_the_workers_are() -> None:
         (address,) = {str(worker.worker_address) for worker in lent.workers.values()}
         assert f"  {address} thread 0" in shown
         assert f"{address} thread 1</td>" in Status.now()._repr_html_()
+        assert " threads" in shown
+        used = r"idle +\d+ +0 +2 +[\d.]+ MB of [\d.]+ [GT]B"
+        row = rf"{used}  {address} thread 0\n.* idle +\d+ +0 +2 +with \d+  {address} thread 1"
+        until(lambda: re.search(row, repr(Status.now())))
         ex.restart()
         assert restarted(ex).startswith(
             f"set 2 workers of the Dask cluster at {lent.scheduler_address} up anew: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -45,12 +46,41 @@ def _linked(name: str, value: str) -> str:
     return f'<a href="{text}" target="_blank" rel="noopener noreferrer">{text}</a>'
 
 
+def _memories(executor: cellmill.Executor, workers: tuple[WorkerInfo, ...]) -> dict[int, str]:
+    """What the processes of a cluster's workers use, by worker, in the words of the tab Workers; they are asked, and
+    given a moment.
+    """
+    use = executor._backend.use
+    if use is None or not any(worker.address for worker in workers):
+        return {}
+    end = time.monotonic() + _PATIENCE
+    while True:
+        found = {worker.index: use.measured(worker.index) for worker in workers}
+        if any(found.values()) or time.monotonic() > end:
+            break
+        time.sleep(0.05)
+    texts: dict[int, str] = {}
+    first: dict[Hashable, int] = {}  # worker of a process
+    for index, used in found.items():
+        if used is None:
+            continue
+        if used.process in first:
+            texts[index] = f"with {first[used.process]}"
+        elif used.resident is not None and used.limit is not None:
+            texts[index] = f"{size_text(used.resident)} of {size_text(used.limit)}"
+        else:
+            texts[index] = size_text(used.memory)
+        first.setdefault(used.process, index)
+    return texts
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """The state of the default executor at one moment; draws itself as text and as HTML."""
 
     facts: tuple[tuple[str, str], ...]
     workers: tuple[WorkerInfo, ...]
+    memories: Mapping[int, str]  # by worker
 
     @classmethod
     def now(cls) -> Status:
@@ -79,21 +109,31 @@ class Status:
             *((("resources", in_words(executor)),) if executor.resources else ()),
             *(((DASHBOARD, link),) if (link := executor._backend.dashboard) else ()),
         )
-        return cls(facts, _started(executor))
+        workers = _started(executor)
+        return cls(facts, workers, _memories(executor, workers))
+
+    def _of_cluster(self, worker: WorkerInfo) -> tuple[str, ...]:
+        """The columns that workers of clusters have beside the others."""
+        if not worker.address:
+            return ()
+        return str(worker.threads or "-"), self.memories.get(worker.index, "-"), worker.address
 
     @property
-    def _head(self) -> str:
-        """Of the column of addresses, which workers of clusters have."""
-        return "  address" if any(w.address for w in self.workers) else ""
+    def _heads(self) -> tuple[str, ...]:
+        return ("threads", "memory", "address") if any(w.address for w in self.workers) else ()
 
     def __repr__(self) -> str:
         lines = [f"{name:9} {value}" for name, value in self.facts]
         if self.workers:
-            lines += ["", f"{'worker':>6} {'pid':>8}  {'state':9} {'tasks':>9} {'restarts':>8}{self._head}"]
+            more = [self._heads, *map(self._of_cluster, self.workers)]
+            wide = max((len(columns[1]) for columns in more if columns), default=0)
+            head, *tails = [
+                f" {columns[0]:>7}  {columns[1]:>{wide}}  {columns[2]}" if columns else "" for columns in more
+            ]
+            lines += ["", f"{'worker':>6} {'pid':>8}  {'state':9} {'tasks':>9} {'restarts':>8}{head}"]
             lines += [
-                f"{w.index:6} {w.pid or '-':>8}  {w.state:9} {w.tasks_done:9,} {w.restarts:8,}"
-                + (f"  {w.address}" if w.address else "")
-                for w in self.workers
+                f"{w.index:6} {w.pid or '-':>8}  {w.state:9} {w.tasks_done:9,} {w.restarts:8,}{tail}"
+                for w, tail in zip(self.workers, tails, strict=True)
             ]
         return "\n".join(lines)
 
@@ -104,14 +144,13 @@ class Status:
         )
         heads = "".join(
             f"<th {_CELL}>{head}</th>"
-            for head in ("worker", "pid", "state", "tasks", "restarts", *filter(None, [self._head.strip()]))
+            for head in ("worker", "pid", "state", "tasks", "restarts", *self._heads)
         )
         rows = "".join(self._row(worker) for worker in self.workers)
         table = f"<tr>{heads}</tr>{rows}" if self.workers else ""
         return f"<table>{facts}{table}</table>"
 
-    @staticmethod
-    def _row(worker: WorkerInfo) -> str:
+    def _row(self, worker: WorkerInfo) -> str:
         colour = _COLOURS.get(worker.state, "inherit")
         state = f'<span style="color:{colour}">{escape(worker.state)}</span>'
         values = (
@@ -120,6 +159,6 @@ class Status:
             state,
             f"{worker.tasks_done:,}",
             f"{worker.restarts:,}",
-            *((escape(worker.address),) if worker.address else ()),
+            *map(escape, self._of_cluster(worker)),
         )
         return "<tr>" + "".join(f"<td {_CELL}>{value}</td>" for value in values) + "</tr>"

@@ -7,6 +7,7 @@ import os
 import pickle
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
@@ -373,9 +374,17 @@ class LanePool:
         self.scheduler.poll()
         with self.lock:
             members = list(self.members.values())
+            threads = Counter(remote.process for remote in self.remotes.values())
         found = infos(self.scheduler, self._host.functions.names, members, self.restarts)
-        labels = {lane.index: lane.remote.label for lane in members}
-        return [replace(info, address=labels[info.index]) for info in found]
+        remotes = {lane.index: lane.remote for lane in members}
+        return [
+            replace(
+                info,
+                address=remotes[info.index].label,
+                threads=max(1, threads[remotes[info.index].process]),
+            )
+            for info in found
+        ]
 
     @property
     def loads(self) -> tuple[()]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cellmill import DependencyError, Executor, WorkerLostError
+from cellmill import DependencyError, Executor, PayloadError, WorkerLostError
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
 from tests.support.staying import BYTES, Traffic, change, join, last_of, make, make_again, sum_of
@@ -217,6 +217,22 @@ def test_a_lost_value_is_named(client: Any) -> None:
             ex.submit(sum_of, made).result(SECONDS)
         assert ex.submit(sum_of, ex.submit(make, 5)).result(SECONDS)[0] == 5 * BYTES
     client.wait_for_workers(2, timeout=SECONDS)
+
+
+def test_values_of_a_cluster_that_is_gone() -> None:
+    """They cannot be had; it is said, and the end does not wait for each of them."""
+    with distributed.LocalCluster(
+        n_workers=1, dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False}, silence_logs=50
+    ) as gone:
+        ex = Executor(backend=gone.scheduler_address)
+        made = [ex.submit(make, i) for i in range(5)]
+        for future in made:
+            future.exception(SECONDS)
+    begun = time.monotonic()
+    with pytest.raises(PayloadError, match="could not be read from the workers"):
+        made[0].result(SECONDS)
+    ex.shutdown()
+    assert time.monotonic() - begun < SECONDS
 
 
 def test_it_can_be_switched_off_and_asked_for(client: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.serialization import payload
+from cellmill.serialization.preview import preview
 from tests.support import tasks
 
 numpy = pytest.importorskip("numpy")
@@ -317,3 +318,14 @@ def test_views_that_are_garbage_together_with_their_pool(script: Callable[..., s
         """
     )
     assert out == "alive\n"
+
+
+def test_a_preview_names_a_result_that_is_elsewhere() -> None:
+    """It is not fetched for that."""
+    found = preview(memoryview(payload.encode((1, [_Elsewhere()])).data))
+    assert repr(found) == "(1, [<the result of make (task #3)>])"
+
+
+class _Elsewhere:
+    def __reduce__(self) -> Any:
+        return payload.elsewhere, ("the result of make (task #3)", exit, 1)

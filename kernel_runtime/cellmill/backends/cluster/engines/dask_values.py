@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....errors import BackendError
 from ..remote.dask_values import PREFIX, DaskKey, DaskValues
 
 PATIENCE_SECONDS = 10.0  # to hear which values there are
@@ -26,6 +27,8 @@ class HeldByDask:
     def get(self, key: DaskKey) -> Any:
         """Fetch a value's bytes; None where no worker has them."""
         client = self._client()
+        if client.status != "running":
+            raise BackendError(f"the client of this Dask cluster is {client.status}")
         found = client.sync(client.scheduler.gather, keys=[key.name])
         return found["data"][key.name] if found["status"] == "OK" else None
 

@@ -161,8 +161,12 @@ class Keeper:
             return
         self._closed = True
         for kept in list(self.unread):
-            with contextlib.suppress(Exception):  # an access to it reports the problem
+            try:
                 kept.load()
+            except WorkerLostError:  # an access to it says so
+                continue
+            except Exception:  # the cluster has gone: each of them would wait for an answer
+                break
         self.taken.clear()
         _keepers.pop(self.token, None)
         self._leaving.put(None)

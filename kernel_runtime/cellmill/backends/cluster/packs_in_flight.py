@@ -73,6 +73,12 @@ class SentPacks:
                 self._abandoned[left[-1]] = lane.remote
             return bool(left)
 
+    @property
+    def abandoned(self) -> list[Hashable]:
+        """Return the remote workers where a pack runs out."""
+        with self._lock:
+            return [remote.key for remote in self._abandoned.values()]
+
     def gone(self, key: Hashable) -> None:
         """Forget abandoned packs of a lost remote worker, which never becomes free."""
         with self._lock:

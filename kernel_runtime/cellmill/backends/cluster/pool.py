@@ -321,7 +321,7 @@ class LanePool:
         if self.keeping is not None:
             self.keeping.close()
         if not self.engine.owns:
-            take_leave(self.engine, self.token, list(self.remotes))
+            take_leave(self.engine, self.token, [*self.remotes, *self.sent.abandoned])
         if self._keeper is not None:
             self._keeper.close()
         self.engine.close()

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import BackendError, WorkerLostError
+from cellmill import BackendError, WorkerLostError, run_registry
 from cellmill.backends.cluster import clocks, lane, pack, page
 from cellmill.backends.cluster.backend import ClusterBackend
 from cellmill.backends.cluster.engines.protocol import Heard, Lanes, RemoteWorker
 from cellmill.backends.cluster.remote import entry
 from cellmill.backends.common_options import CommonOptions
+from cellmill.backends.map_options import MapOptions
+from cellmill.backends.scheduled.sizes import CHUNK_NS
 from cellmill.task import DEFAULT_OPTIONS, NO_RUN
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -301,6 +303,20 @@ def test_a_task_with_a_limit_travels_alone(opened: Any) -> None:
     futures = [backend.submit(tasks.double, (i,), {}, limited, NO_RUN) for i in range(20)]
     assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(20)]
     assert set(engine.sizes()) == {1}
+
+
+def test_chunks_of_a_map_fill_two_packs(opened: Any, gate: Gate) -> None:
+    """One that runs and one that waits there: their results come back with a pack, and the next ones go then."""
+    backend, _ = opened()
+    run = run_registry.begin(backend, backend.open_run(), "hold", 20)
+    how = MapOptions(None, None, True, False, None, star=True)
+    held = backend.map(tasks.hold, ([gate.folder] * 20, range(20)), DEFAULT_OPTIONS, run, how)
+    gate.wait_started()
+    (stream,) = backend.streams(run.key)
+    assert stream.sent == backend.ahead
+    assert backend.ahead * CHUNK_NS * backend.crowding >= 2 * lane.PACK_NS
+    gate.release(20)
+    assert list(held) == list(range(20))
 
 
 def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:

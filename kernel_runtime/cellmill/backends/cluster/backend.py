@@ -36,6 +36,9 @@ RING_BYTES = 4 << 20  # a pack and its results fit
 MOST_TRIES = 10  # to cancel a task that goes to a remote worker again and again
 KEEP_SECONDS = 86_400.0  # of what an executor with a name leaves, unless it says otherwise
 KEEP_BYTES = 256_000_000
+CHUNKS_AHEAD = (
+    8  # they come back with their pack: as many as fill two packs, one that runs and one that waits
+)
 CHUNK_TIMES = 8.0  # a chunk of a map is so much longer than on this machine: it has further to go
 
 
@@ -43,6 +46,7 @@ class ClusterBackend(ScheduledBackend):
     """Tasks on the remote workers of an engine."""
 
     needs_threads = True
+    ahead = CHUNKS_AHEAD
     stopped = TOLD
     pool: LanePool
     stopper: RemoteStopper

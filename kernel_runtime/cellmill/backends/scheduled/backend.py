@@ -63,6 +63,7 @@ class ScheduledBackend:
     needs_threads = False
     payloads = True  # whether the scheduler has the arguments of tasks, as bytes
     limits_elements = False  # whether the elements of a chunk can be stopped one by one
+    ahead = 3  # chunks of a map that are sent to each worker: one runs, the next waits in its ring
     cluster = ""  # whose workers run the tasks, as people call it; "" for our own
     borrowed = False  # whether the processes of its workers are not ours to end
     stopped = outcomes.STOPPED  # how a task ended that ran past its limit

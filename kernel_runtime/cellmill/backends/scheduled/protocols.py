@@ -116,6 +116,7 @@ class StreamHost(Protocol):
     """Interface of a backend to a stream of elements and to a map; it also owns their futures."""
 
     limits_elements: bool  # whether the elements of a chunk can be stopped one by one
+    ahead: int  # chunks per worker that are sent
     stopped: str  # how a task ended that ran past its limit, in words
     scheduler: Scheduler
     gate: Gate

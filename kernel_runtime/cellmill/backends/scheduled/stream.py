@@ -35,7 +35,6 @@ from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
 __all__ = ["Chunk", "Receiver", "Stream"]
 
 MOST_DROPPED = 1024
-AHEAD = 3  # chunks per worker that are sent: one runs, the next waits in its ring
 
 
 class Receiver(Protocol):
@@ -130,7 +129,7 @@ class Stream:
         with self._lock:
             if self._failure is not None:
                 self.fail(self._failure)
-            most = AHEAD * self.host.max_workers
+            most = self.host.ahead * self.host.max_workers
             while self.waiting and self.sent < most:
                 available = len(self.waiting)
                 remaining = None if self.expected is None else available + self.expected

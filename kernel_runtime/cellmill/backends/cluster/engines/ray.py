@@ -224,8 +224,8 @@ class RayEngine:
         client = self.address is not None and self.address.startswith("ray://")
         return None if client else HeldByRay(self._fetch, self._release)
 
-    def _fetch(self, name: bytes, index: int) -> memoryview | None:
-        """Return a value that the bridge holds, None where it is lost.
+    def _fetch(self, name: bytes, index: int) -> list[memoryview]:
+        """Return the parts of a value that the bridge holds, none where it is lost.
 
         Raises:
             BackendError: the bridge is gone.
@@ -236,7 +236,7 @@ class RayEngine:
         try:
             while True:
                 with contextlib.suppress(queue.Empty):
-                    return next(iter(answer.get(timeout=LOOK_SECONDS)), None)
+                    return answer.get(timeout=LOOK_SECONDS)
                 if link is None or link.process.poll() is not None:
                     raise BackendError(f"{self.where} is lost")
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..remote.ray_values import RayKey, RayValues
+from ..values.stores import Parts
 
 
 class HeldByRay:
@@ -15,10 +16,10 @@ class HeldByRay:
     elsewhere = RayValues
 
     def __init__(
-        self, fetch: Callable[[bytes, int], memoryview | None], release: Callable[[bytes], None]
+        self, fetch: Callable[[bytes, int], list[memoryview]], release: Callable[[bytes], None]
     ) -> None:
-        """``fetch``: return the value at this index of an object of Ray's, None where it is lost; ``release``: one
-        value of that object is not needed any more.
+        """``fetch``: return the parts of the value at this index of an object of Ray's, none where it is lost;
+        ``release``: one value of that object is not needed any more.
         """
         self._fetch = fetch
         self._release = release
@@ -27,9 +28,10 @@ class HeldByRay:
         """Return what a remote worker has to know."""
         return {}
 
-    def get(self, key: RayKey) -> Any:
-        """Fetch a value's bytes; None where no node has them."""
-        return self._fetch(_object(key), key.number)
+    def get(self, key: RayKey) -> Parts | None:
+        """Fetch a value's parts; None where no node has them."""
+        found = self._fetch(_object(key), key.number)
+        return Parts(found) if found else None
 
     def evict(self, key: RayKey) -> None:
         self._release(_object(key))

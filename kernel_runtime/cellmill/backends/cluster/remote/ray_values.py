@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Self
 from ....errors import WorkerLostError
 from ....serialization.payload import Encoded
 from ....task import size_text
-from ..values.stores import joined
+from ..pack import PACKED
+from ..values.stores import Parts
 
 PLACE_BYTES = 1024  # of a reference: more than Ray's own names take
 MARK_BYTES = 16
@@ -41,17 +42,25 @@ class RayKey(NamedTuple):
 
 
 class Bundle:
-    """The values of one pack that stay."""
+    """The values of one pack that stay, in parts. ``alone``: it has one task, so that nothing changes what that returns
+    before Ray has it; else there are copies here.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, alone: bool) -> None:
         self.mark = os.urandom(MARK_BYTES)  # of the places in the reply
-        self.values: list[bytes] = []
+        self.values: list[list[bytes | memoryview]] = []
+        self._alone = alone
+
+    def add(self, encoded: Encoded) -> int:
+        """Keep a value; its place."""
+        buffers = encoded.buffers if self._alone else map(bytes, encoded.buffers)
+        self.values.append([encoded.data, *buffers])
+        return len(self.values) - 1
 
 
-def begin() -> Bundle:
-    """The calling thread runs a pack from now on."""
-    _here.bundle = Bundle()
-    bundle: Bundle = _here.bundle
+def begin(records: int) -> Bundle:
+    """The calling thread runs a pack of so many bytes of records from now on."""
+    bundle = _here.bundle = Bundle(alone=records == PACKED.size)
     return bundle
 
 
@@ -73,11 +82,10 @@ class RayValues:
         bundle: Bundle | None = getattr(_here, "bundle", None)
         if bundle is None:
             return None
-        bundle.values.append(joined(encoded))
-        return RayKey(bundle.mark.ljust(PLACE_BYTES, b"\0"), len(bundle.values) - 1, task)
+        return RayKey(bundle.mark.ljust(PLACE_BYTES, b"\0"), bundle.add(encoded), task)
 
-    def get(self, key: RayKey) -> Any:
-        """Return the value's bytes, where Ray has them; None where it has not."""
+    def get(self, key: RayKey) -> Parts | None:
+        """Return the value's parts, where Ray has them; None where it has not."""
         import ray
         from ray._private.serialization import _object_ref_deserializer
 
@@ -85,7 +93,7 @@ class RayValues:
         while not ray.wait([reference], timeout=LOOK_SECONDS)[0]:
             pass
         try:
-            return memoryview(ray.get(reference)[key.number])
+            return Parts(ray.get(reference)[key.number])
         except ray.exceptions.RayError:
             return None
 

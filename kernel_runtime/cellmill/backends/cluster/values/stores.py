@@ -10,6 +10,7 @@ import os
 import pickle
 import threading
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from ....errors import BackendError, PayloadError, UsageError, in_words
@@ -23,6 +24,18 @@ Source = tuple[str, bytes]
 ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
 _connectors: dict[Source, Any] = {}  # of this process
 _lock = threading.Lock()
+
+
+class Parts:
+    """A value as a connector has it that keeps the pickle and its buffers apart."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = parts
+
+    def load(self) -> Any:
+        """The value, with buffers of its own."""
+        data, *buffers = self._parts
+        return pickle.loads(data, buffers=[bytearray(each) for each in buffers])
 
 
 def chosen(proxies: Any) -> Any:
@@ -138,6 +151,8 @@ def read(source: Source, key: Any, size: int) -> Any:
             f"a value of {size:,} bytes is not in {name_of(source)} any more: it was evicted, or this machine does not "
             "see the same store. Values go when their future is gone and at the executor's end."
         )
+    if isinstance(data, Parts):
+        return data.load()
     view = memoryview(data)
     return payload.decode_own(view, None if view.readonly else lambda at, length: view[at : at + length])
 

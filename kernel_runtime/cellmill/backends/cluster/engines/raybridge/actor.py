@@ -53,12 +53,12 @@ class PackActor:
         """The same, and results that stay in Ray's object store: by which mark the reply names them, and how many there
         are. Two values for Ray.
         """
-        bundle = ray_values.begin()
+        bundle = ray_values.begin(memoryview(data[1]).nbytes if len(data) > 1 else 0)
         try:
             single, buffers = self.run(data)
         finally:
             ray_values.end()
-        kept = [pickle.PickleBuffer(value) for value in bundle.values]
+        kept = [[pickle.PickleBuffer(part) for part in parts] for parts in bundle.values]
         return (single, buffers, bundle.mark, len(kept)), kept or None
 
     def hear(self, message: bytes) -> Any:

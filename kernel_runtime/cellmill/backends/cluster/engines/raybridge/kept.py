@@ -50,5 +50,5 @@ class KeptObjects:
             reference.future().add_done_callback(functools.partial(self._fetched, number, index))
 
     def _fetched(self, number: int, index: int, told: Any) -> None:
-        found = [] if told.exception() is not None else [memoryview(told.result()[index])]
+        found = [] if told.exception() is not None else [memoryview(part) for part in told.result()[index]]
         self._wire.send(("fetched", number), found)

@@ -32,7 +32,6 @@ NOT_HERE = {
     ),
     "generators of one pool may overlap": ("test_multiple_generator_call_separated_gc",),
     "an initializer belongs to the executor": ("test_initializer_context", "test_initializer_parallel"),
-    "workers do not know the kernel's multiprocessing.Manager": ("test_dispatch_multiprocessing",),
 }
 
 

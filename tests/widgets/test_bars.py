@@ -119,7 +119,10 @@ def test_what_was_cancelled_is_not_done() -> None:
     assert ended.fraction == 1
     going = View("f", done=36, total=300, cancelled=164, failed=1, elapsed=2.0, rate=50.0)
     assert text(going) == "f: 36/300, 50.0/s, 2.0 s left, 1 failed, 164 cancelled"
-    widths = re.findall(r"width:([\d.]+)%", html([going]))
+    markup = html([going])
+    assert 'error-color1, #d32f2f)">1 failed</span>' in markup
+    assert 'font-color2, #616161)">164 cancelled</span>' in markup
+    widths = re.findall(r"width:([\d.]+)%", markup)
     assert widths == ["11.67", "0.33", "54.67"]
     assert text(total([ended, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"
 

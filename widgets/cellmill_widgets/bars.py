@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from cellmill.diagnostics.failure_counts import FailureCount
@@ -221,15 +221,16 @@ def svg(views: Sequence[View], note: str = "") -> str:
 
 
 def _row(view: View, width: int) -> str:
-    bad = troubles(view)
-    red = f'<span style="color:{_RED}">{bad}</span>' if bad else ""
+    failed, cancelled = troubles(replace(view, cancelled=0)), troubles(replace(view, failed=0))
+    parts = [f'<span style="color:{_RED}">{failed}</span>'] if failed else []
+    parts += [f'<span style="color:{_FAINT}">{cancelled}</span>'] if cancelled else []
     if view.finished:
-        return f"<div>{escape(view.name)}: {counts(view)}{', ' if bad else ''}{red}</div>"
+        return f"<div>{', '.join([f'{escape(view.name)}: {counts(view)}', *parts])}</div>"
     name = escape(view.name)
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
     style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
-    return f'<div style="{style}">{label}{_bar(view)}<span>{counts(view)}</span>{red}</div>'
+    return f'<div style="{style}">{label}{_bar(view)}<span>{counts(view)}</span>{"".join(parts)}</div>'
 
 
 def _bar(view: View) -> str:

@@ -15,7 +15,7 @@ const FAILED = STATES.indexOf('failed');
 const MARK = 4;
 const RARE = 0.02;
 
-type Colours = Readonly<Record<(typeof STATES)[number], string>>;
+type Colours = Readonly<Record<(typeof STATES)[number] | 'crossing', string>>;
 
 /** A run of pixels in one colour. */
 interface Stripe {
@@ -83,6 +83,7 @@ export class MapCanvas {
     const gap = grid.side >= APART ? Math.max(1, Math.round(scale)) : 0;
     const { cells, span } = picture;
     const edge = (index: number): number => Math.round(index * grid.side * scale);
+    const strokes = new Path2D();
     // Equal cells side by side are one stripe, unless there are gaps between cells.
     for (let row = 0; row < grid.rows; row++) {
       const y = edge(row);
@@ -101,12 +102,21 @@ export class MapCanvas {
           fill(context, stripe, colours.unknown, 1);
         } else if (span === 1) {
           fill(context, stripe, colours[STATES[value] ?? 'unknown'], 1);
+          if (gap > 0 && STATES[value] === 'cancelled') {
+            strokes.moveTo(x, y + height);
+            strokes.lineTo(x + width, y);
+          }
         } else {
           paintSum(context, stripe, value, colours);
         }
         cell = next;
       }
     }
+    // Crossed out, as bars are hatched: they are told from those that wait without their colour.
+    context.globalAlpha = 1;
+    context.strokeStyle = colours.crossing;
+    context.lineWidth = Math.max(1, Math.round(1.5 * scale));
+    context.stroke(strokes);
     this._paintRare(context, picture, grid, scale, colours.failed);
     context.globalAlpha = 1;
   }
@@ -187,7 +197,7 @@ function fill(
 /** The present colours of the style sheet, which change with the theme. */
 function coloursOf(element: Element): Colours {
   const style = getComputedStyle(element);
-  const entries = STATES.map(state => [
+  const entries = [...STATES, 'crossing'].map(state => [
     state,
     style.getPropertyValue(`--cellmill-map-${state}`).trim()
   ]);

@@ -305,6 +305,28 @@ def test_a_task_with_a_limit_travels_alone(opened: Any) -> None:
     assert set(engine.sizes()) == {1}
 
 
+def test_large_arguments_share_packs() -> None:
+    """Once it is known that there are some, and where they travel in packs."""
+    goes = threading.Event()
+    goes.set()
+
+    def run(data: list[Any]) -> bytes:
+        goes.wait(SECONDS)
+        return entry.run(data)
+
+    engine = Threads(run)
+    backend = ClusterBackend(engine, 1, CommonOptions(), proxies=False)
+    try:
+        assert backend.submit_plain(len, (bytes(1_000_000),), {}).result(SECONDS) == 1_000_000
+        goes.clear()
+        sent = [backend.submit_plain(len, (bytes(1_000_000 + i),), {}) for i in range(16)]
+        goes.set()
+        assert [each.result(SECONDS) for each in sent] == list(range(1_000_000, 1_000_016))
+        assert max(engine.sizes()) >= 3
+    finally:
+        backend.shutdown(True, True)
+
+
 def test_chunks_of_a_map_fill_two_packs(opened: Any, gate: Gate) -> None:
     """One that runs and one that waits there: their results come back with a pack, and the next ones go then."""
     backend, _ = opened()

@@ -30,6 +30,7 @@ MOST_TASKS = 4096  # in a pack
 MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
 FIRST_ROOM = 1 << 18
 MOST_ROOM = 4 << 20  # bytes of a pack of several tasks; a larger one travels alone
+LARGE_TASKS = 4  # in a pack, for which room is made: a pack costs about as much as sending a megabyte
 SLICE_MS = 500  # of a wait
 TAKEN_SECONDS = 1.0  # for the relay to take back what a remote worker gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
@@ -248,7 +249,9 @@ class Lane:
             if n > 0:
                 self._send(n)
             elif n == with_gil.CSCHED_ETOOBIG:
-                self._room = nogil_ffi.new("char[]", int(self._used[0]) + FIRST_ROOM)
+                size = int(self._used[0])
+                room = max(size + FIRST_ROOM, min(LARGE_TASKS * size, MOST_ROOM))
+                self._room = nogil_ffi.new("char[]", room)
             elif n == with_gil.CSCHED_EAGAIN:  # the next one waits until nothing is outstanding
                 nogil.csched_lane_wait(handle, SLICE_MS)
             elif n == with_gil.CSCHED_ESTOPPED:

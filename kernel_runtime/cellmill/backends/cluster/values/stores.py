@@ -5,7 +5,9 @@ A store is named by its *source*, from which any process makes its own connector
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import mmap
 import os
 import pickle
 import threading
@@ -21,6 +23,7 @@ from . import files
 Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""
 
+LARGE = 4 << 20  # bytes
 ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
 _connectors: dict[Source, Any] = {}  # of this process
 _lock = threading.Lock()
@@ -35,7 +38,20 @@ class Parts:
     def load(self) -> Any:
         """The value, with buffers of its own."""
         data, *buffers = self._parts
-        return pickle.loads(data, buffers=[bytearray(each) for each in buffers])
+        return pickle.loads(data, buffers=[own_copy(memoryview(each)) for each in buffers])
+
+
+def own_copy(view: memoryview) -> memoryview | bytearray:
+    """Copy bytes into memory of its own, in large pages where there are many: to be given small ones takes longer than
+    the copy.
+    """
+    if view.nbytes < LARGE:
+        return bytearray(view)
+    made = mmap.mmap(-1, view.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError, AttributeError):  # a system without them
+        made.madvise(mmap.MADV_HUGEPAGE)
+    made[:] = view
+    return memoryview(made)
 
 
 def chosen(proxies: Any) -> Any:
@@ -154,7 +170,12 @@ def read(source: Source, key: Any, size: int) -> Any:
     if isinstance(data, Parts):
         return data.load()
     view = memoryview(data)
-    return payload.decode_own(view, None if view.readonly else lambda at, length: view[at : at + length])
+
+    def own(at: int, length: int) -> memoryview:
+        part = view[at : at + length]
+        return memoryview(own_copy(part)) if view.readonly else part
+
+    return payload.decode_own(view, own)
 
 
 def sweep(made: Any, token: bytes) -> None:

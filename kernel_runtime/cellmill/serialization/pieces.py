@@ -121,7 +121,7 @@ def _from_c() -> tuple[Any, Callable[[list[Any], int, type, list[Any]], tuple[in
     made: list[Any] = []
     _csched_with_gil.lib.csched_plain_data(_csched_with_gil.ffi.cast("void *", id(made)))
     kind, pack = made
-    for name in ("again", "pickled", "__reduce__", "__repr__", "__str__"):
+    for name in ("again", "pickled", "shown", "__reduce__", "__repr__", "__str__"):
         setattr(kind, name, vars(_PlainMethods)[name])
     return kind, pack
 

@@ -191,7 +191,8 @@ def test_only_monotonic_clocks_are_read() -> None:
     found = [f"{p.name}: {word}" for p in own for word in stepping if word in p.read_text()]
     # Dates that a person reads, and nothing computes with; and one that times of files are compared with.
     dates = ("recent.py", "recording.py", "run_registry.py")
-    files = ("keeping.py: time.time(", "sent_modules.py: time.time(", "sources.py: time.time_ns(", "stores.py: time.time(")
+    files = [f"{name}.py: time.time(" for name in ("keeping", "sent_modules", "stores")]
+    files.append("sources.py: time.time_ns(")
     assert sorted(found) == sorted([*[f"{name}: datetime.now" for name in dates], *files])
 
 

@@ -19,8 +19,9 @@ enum { SILENT_TIMES = 16 }; /* times config.window_ns: mostly longer than a busy
 static uint32_t lane_of(const csched_t *s, const inputs_t *inputs, uint32_t i)
 {
     uint32_t worker = inputs->of[i].worker;
-    return inputs->of[i].blob->size >= REFERENCE_MIN && worker < s->worker_count && s->workers[worker]->lane ? worker
-                                                                                                       : NO_CHOICE;
+    return inputs->of[i].blob->size >= REFERENCE_MIN && worker < s->worker_count && s->workers[worker]->lane
+               ? worker
+               : NO_CHOICE;
 }
 
 /* The worker whose arena holds the largest input, or the lane that made it, or NO_CHOICE. */

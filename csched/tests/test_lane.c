@@ -466,5 +466,5 @@ MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_result
      TEST(what_goes_elsewhere_has_its_limit_anew), TEST(suspects_have_a_lane_for_themselves),
      TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
      TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
-     TEST(an_outcome_of_another_task_is_refused),
-     TEST(tasks_go_where_their_inputs_have_stayed), TEST(no_task_is_passed_for_ever), TEST(a_wake_is_never_missed))
+     TEST(an_outcome_of_another_task_is_refused), TEST(tasks_go_where_their_inputs_have_stayed),
+     TEST(no_task_is_passed_for_ever), TEST(a_wake_is_never_missed))

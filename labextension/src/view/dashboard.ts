@@ -177,7 +177,10 @@ export class DashboardView {
   /** Show one run, by its id; null for all tasks. */
   private _choose(run: number | null): void {
     this._wanted = null;
-    if (run !== this._run) {
+    const state = this._input?.state;
+    if (run !== null && run !== this._run && state?.scoped(run) === null) {
+      this._wanted = run; // its row comes with the counts, and its record a little later
+    } else if (run !== this._run) {
       this._run = run;
       this._tabs.scope(run);
       this.draw(this._input);

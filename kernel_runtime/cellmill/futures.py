@@ -350,6 +350,28 @@ class Future(BaseFuture[Any]):
         raise RuntimeError("Future in unexpected state")
 
 
+class SettledOwner:
+    """The owner of futures that are over from the start; see `FutureOwner`."""
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """There is nothing to wait for."""
+
+    def cancel(self, future: Future) -> bool:
+        return False
+
+    def stop(self, future: Future) -> bool | None:
+        return None
+
+    def is_running(self, future: Future) -> bool:
+        return False
+
+    def is_stopping(self, future: Future) -> bool:
+        return False
+
+    def call_text(self, future: Future) -> str:
+        return ""
+
+
 def settled(owner: FutureOwner, result: Any = None, exception: BaseException | None = None) -> Future:
     """A future that is over from the start."""
     future = Future(owner)

@@ -12,6 +12,7 @@ from cellmill import Executor
 from cellmill.backends.cluster.engines.dask_demand import count
 from cellmill.backends.cluster.engines.protocol import Waiting
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate
 from tests.support.waiting import until
 
@@ -21,13 +22,7 @@ distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[d
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """One that Cellmill did not start, without workers."""
-    with distributed.LocalCluster(
-        n_workers=0,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as made:
+    with local_cluster(n_workers=0, threads_per_worker=1) as made:
         yield made
 
 

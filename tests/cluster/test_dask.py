@@ -23,27 +23,16 @@ from cellmill import BackendError, Executor, WorkerLostError
 from cellmill.backends.cluster.engines import dask
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 
 
-def local_cluster(workers: int, threads: int = 1) -> Any:
-    """One of processes, quiet, and at no port that another one may have."""
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=threads,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    )
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A cluster that Cellmill did not start, of two workers."""
-    with local_cluster(2) as made:
+    with local_cluster(n_workers=2, threads_per_worker=1) as made:
         yield made
 
 
@@ -148,7 +137,7 @@ def _others(i: int) -> int:
 def test_a_worker_of_several_threads() -> None:
     """Each of them is a worker, which runs one task at a time."""
     with (
-        local_cluster(1, threads=3) as cluster,
+        local_cluster(n_workers=1, threads_per_worker=3) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         with Executor(1, backend=client) as ex:
@@ -261,7 +250,7 @@ def test_a_scheduler_that_goes_away(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_workers_that_come_later() -> None:
     with (
-        local_cluster(0) as empty,
+        local_cluster(n_workers=0, threads_per_worker=1) as empty,
         Executor(backend=empty) as ex,
     ):
         first = ex.submit(tasks.double, 4)
@@ -272,7 +261,7 @@ def test_workers_that_come_later() -> None:
 
 def test_workers_that_go() -> None:
     with (
-        local_cluster(2) as shrinking,
+        local_cluster(n_workers=2, threads_per_worker=1) as shrinking,
         Executor(backend=shrinking) as ex,
     ):
         assert len(ex.run_on_workers(os.getpid)) == 2

@@ -11,26 +11,20 @@ import pytest
 
 from cellmill import DependencyError, Executor, PayloadError
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 dask = pytest.importorskip("dask")
 
 
-def local_cluster(workers: int) -> Any:
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    )
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A cluster that Cellmill did not start, of one worker: what waits there must leave its place to others."""
-    with local_cluster(1) as made, distributed.Client(made, set_as_default=False) as client:
+    with (
+        local_cluster(n_workers=1, threads_per_worker=1) as made,
+        distributed.Client(made, set_as_default=False) as client,
+    ):
         yield client
 
 

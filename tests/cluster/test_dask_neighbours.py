@@ -22,6 +22,7 @@ from cellmill import Executor, TaskTimeoutError, WorkerLostError
 from cellmill.backends.cluster import clocks
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate
 from tests.support.waiting import until
 
@@ -53,13 +54,7 @@ platform.python_version_tuple = lambda: ("3", "2", "1")
 def client() -> Iterator[Any]:
     """A cluster that Cellmill did not start, without workers."""
     with (
-        distributed.LocalCluster(
-            n_workers=0,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as made,
+        local_cluster(n_workers=0, host="127.0.0.1") as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         yield client
@@ -226,13 +221,7 @@ def test_each_thread_has_its_own_value(processes: bool) -> None:
         True: {"n_workers": 1, "threads_per_worker": 3},
         False: {"n_workers": 3, "threads_per_worker": 1},
     }
-    with distributed.LocalCluster(
-        **threads[processes],
-        processes=processes,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as cluster:
+    with local_cluster(**threads[processes], processes=processes) as cluster:
         for lanes in (1, 3):
             with Executor(lanes, backend=cluster) as ex:
                 threads_of = [ex.submit(_use, i).result(SECONDS) for i in range(30)]
@@ -325,13 +314,7 @@ def test_a_cluster_of_the_kernels_own_process_follows_the_kernel(
 ) -> None:
     """What changes there while an executor is open is the user's own doing, and stays."""
     monkeypatch.setenv("CELLMILL_TEST_OF_NEIGHBOURS", "0")
-    with distributed.LocalCluster(
-        n_workers=1,
-        processes=False,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as cluster:
+    with local_cluster(n_workers=1, processes=False) as cluster:
         with Executor(backend=cluster) as ex:
             assert ex.submit(tasks.double, 1).result(SECONDS) == 2
             monkeypatch.chdir(tmp_path)

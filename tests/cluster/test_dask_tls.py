@@ -9,6 +9,7 @@ import pytest
 
 from cellmill import BackendError, Executor, UsageError
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -24,14 +25,7 @@ def security() -> Any:
 @pytest.fixture(scope="module")
 def cluster(security: Any) -> Iterator[Any]:
     """A cluster that Cellmill did not start."""
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        security=security,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as made:
+    with local_cluster(n_workers=1, threads_per_worker=1, security=security) as made:
         yield made
 
 

@@ -18,6 +18,7 @@ from cellmill import Executor, UsageError, run_registry
 from cellmill.backends.cluster import shipping
 from cellmill.backends.cluster.remote import shipped
 from cellmill.by_value import kernel_modules
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS
 from tests.support.rays import OwnRay
 from tests.support.waiting import until
@@ -31,13 +32,7 @@ def client() -> Iterator[Any]:
     """Of a cluster that Cellmill did not start: one process with two threads."""
     distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
     with (
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=2,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as made,
+        local_cluster(n_workers=1, threads_per_worker=2) as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         yield client

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.dasks import local_cluster
 from tests.support.notebook import Notebook
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -16,13 +17,7 @@ def test_autoreload(notebook: Notebook, tmp_path: Path) -> None:
     source = tmp_path / "cellmill_own_reloaded.py"
     source.write_text("X = 1\ndef f(): return X\n")
     os.utime(source, (1_700_000_000, 1_700_000_000))
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=2,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as lent:
+    with local_cluster(n_workers=1, threads_per_worker=2) as lent:
         try:
             assert "backend dask" in notebook.run(f"%cellmill backend {lent.scheduler_address}").ok().stdout
             notebook.run(f"import sys; sys.path.insert(0, {str(tmp_path)!r})").ok()

@@ -16,6 +16,7 @@ import pytest
 import cellmill
 from cellmill import Executor, UsageError
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import Gate
 from tests.support.waiting import until
 
@@ -51,13 +52,7 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A scheduler that ends with none of the kernels, and two workers."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    ) as made:
+    with local_cluster(n_workers=2, threads_per_worker=1) as made:
         yield str(made.scheduler_address)
 
 

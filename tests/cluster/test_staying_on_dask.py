@@ -13,6 +13,7 @@ import pytest
 
 from cellmill import DependencyError, Executor, PayloadError, WorkerLostError
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
 from tests.support.staying import BYTES, Traffic, change, join, last_of, make, make_again, sum_of
 from tests.support.waiting import until
@@ -24,13 +25,7 @@ numpy = pytest.importorskip("numpy")
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as made,
+        local_cluster(n_workers=2, threads_per_worker=1) as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         yield client
@@ -221,9 +216,7 @@ def test_a_lost_value_is_named(client: Any) -> None:
 
 def test_values_of_a_cluster_that_is_gone() -> None:
     """They cannot be had; it is said, and the end does not wait for each of them."""
-    with distributed.LocalCluster(
-        n_workers=1, dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False}, silence_logs=50
-    ) as gone:
+    with local_cluster(n_workers=1) as gone:
         ex = Executor(backend=gone.scheduler_address)
         made = [ex.submit(make, i) for i in range(5)]
         for future in made:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import tasks
+from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
 from tests.support.waiting import until
 
@@ -131,13 +132,7 @@ def _like(dask_worker: Any = None) -> dict[str, Any]:
 @pytest.mark.timeout(LASTS + 240)
 def test_one_stops_and_the_other_loses_nothing(tmp_path: Path, gate: Gate) -> None:
     with (
-        distributed.LocalCluster(
-            n_workers=3,
-            threads_per_worker=2,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=50,
-        ) as cluster,
+        local_cluster(n_workers=3, threads_per_worker=2) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         client.run(_load)

@@ -18,7 +18,7 @@ from ..diagnostics.short_text import short_arguments
 from ..diagnostics.signatures import check_call
 from ..diagnostics.tracebacks import shorten
 from ..errors import DependencyError, UsageError, in_words, is_a
-from ..futures import Future
+from ..futures import Future, SettledOwner
 from ..process_context import thread_context
 from ..randomness import streams
 from ..run_registry import Run, finish_all, note_failure
@@ -35,7 +35,7 @@ from .resources import Resources
 LONGEST_KEPT = 200  # characters of an argument
 
 
-class InlineBackend:
+class InlineBackend(SettledOwner):
     """No processes, no pickling; pdb works."""
 
     name = "inline"
@@ -66,21 +66,6 @@ class InlineBackend:
         self.preload(options.modules)
         if options.initializer is not None:
             options.initializer(*options.initargs)
-
-    def wait(self, future: Future, timeout: float | None) -> None:
-        """Futures are over when submit returns."""
-
-    def cancel(self, future: Future) -> bool:
-        return False
-
-    def stop(self, future: Future) -> bool | None:
-        return None
-
-    def is_running(self, future: Future) -> bool:
-        return False
-
-    def is_stopping(self, future: Future) -> bool:
-        return False
 
     def call_text(self, future: Future) -> str:
         name, args, kwargs = future.__dict__.get("call", ("", (), {}))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..backends.map_calls import awaited
 from ..diagnostics.signatures import check_call
 from ..errors import UsageError
-from ..futures import Future, settled
+from ..futures import Future, SettledOwner, settled
 from ..serialization.function_code import function_name
 from ..task import TaskOptions
 from . import recording
@@ -105,27 +105,8 @@ class Memo:
         return CacheInfo(self.hits, self.misses, *self.store.held(self.name))
 
 
-class _Kept:
+class _Kept(SettledOwner):
     """The owner of a future whose value was kept."""
-
-    def wait(self, future: Future, timeout: float | None) -> None:
-        """It is over."""
-
-    def cancel(self, future: Future) -> bool:
-        """It is over."""
-        return False
-
-    def stop(self, future: Future) -> bool | None:
-        """It is over."""
-        return None
-
-    def is_running(self, future: Future) -> bool:
-        """It is over."""
-        return False
-
-    def is_stopping(self, future: Future) -> bool:
-        """It is over."""
-        return False
 
     def call_text(self, future: Future) -> str:
         """Nothing was kept for it."""

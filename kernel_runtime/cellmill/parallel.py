@@ -208,6 +208,7 @@ class _Bound:
     """
 
     __slots__ = ("function", "instance")
+    kept_as_function = True  # what `memo` finds is counted for the method
 
     def __init__(self, function: Any, instance: Any) -> None:
         self.function, self.instance = function, instance
@@ -247,6 +248,10 @@ class ParallelMethod(ParallelFunction):
 
     def _sent(self) -> Any:
         return _Bound(self.__func__.__wrapped__, self.__self__)
+
+    def _kept(self) -> Memo:
+        kept: Memo = self.__func__._kept()
+        return kept
 
     @bounded
     def options(self, **changes: Any) -> ParallelFunction:

@@ -119,7 +119,7 @@ class TaskOptions:
         if "resources" in changes:
             changes["resources"] = _resources(changes["resources"])
         if not isinstance(changes.get("memo", False), bool):
-            changes["memo"] = path_of("memo", changes["memo"])
+            changes["memo"] = path_of("memo", changes["memo"], "True, False or the name of a folder")
         if "depends_on" in changes:
             changes["depends_on"] = _paths(changes["depends_on"])
         if changes.get("checkpoint") is not None:
@@ -263,14 +263,14 @@ def _resources(given: object) -> tuple[tuple[str, int], ...] | None:
     return tuple(sorted(asked)) or None
 
 
-def path_of(name: str, value: object) -> str:
+def path_of(name: str, value: object, wanted: str = "the name of a file") -> str:
     """The whole path of a file or folder that an option names."""
     try:
         text = os.fspath(value)  # type: ignore[call-overload]
     except TypeError:
-        raise UsageError(f"{name} takes the name of a file or folder, not {value!r}") from None
+        raise UsageError(f"{name} takes {wanted}, not {value!r}") from None
     if not isinstance(text, str) or not text:
-        raise UsageError(f"{name} takes the name of a file or folder, not {value!r}")
+        raise UsageError(f"{name} takes {wanted}, not {value!r}")
     return os.path.abspath(os.path.expanduser(text))
 
 

@@ -130,7 +130,7 @@ def test_default_executor_is_made_when_needed(script: Callable[..., str]) -> Non
         ({"after": [3]}, "after takes futures"),
         ({"memory": "two"}, "memory must be a number of bytes"),
         ({"resources": {"gpu": 0}}, "must be a number of at least"),
-        ({"memo": 3}, "memo takes the name of a file or folder"),
+        ({"memo": 3}, "memo takes True, False or the name of a folder"),
     ],
 )
 def test_wrong_options(pool: Executor, options: dict[str, Any], message: str) -> None:

@@ -155,6 +155,25 @@ def test_batches(ex: Executor) -> None:
     assert g.cache_info()[:2] == (2, 7)
 
 
+class Scale:
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    @cellmill.parallel(memo=True)
+    def of(self, x: int) -> int:
+        return self.factor * x
+
+
+def test_methods_by_their_instance_as_it_is(ex: Executor) -> None:
+    scale = Scale(2)
+    of = scale.of.options(executor=ex)
+    assert [of(3).result(), of(3).result(), list(of.map([3, 4])), list(of.map([4]))] == [6, 6, [6, 8], [8]]
+    assert of.cache_info()[:2] == scale.of.cache_info()[:2] == (2, 3)
+    scale.factor = 5
+    assert [of(3).result(), *of.map([3, 4])] == [15, 15, 20]
+    assert of.cache_info()[:2] == (2, 6)
+
+
 def test_options_of_an_executor(ex: Executor) -> None:
     kept = ex.options(memo=True)
     assert [kept.submit(abs, -5).result(), kept.submit(abs, -5).result()] == [5, 5]
@@ -391,7 +410,7 @@ def test_packages_count_by_their_version(ex: Executor, monkeypatch: pytest.Monke
 
 def test_senseless_options(ex: Executor) -> None:
     for wrong in 3, "", None:
-        with pytest.raises(UsageError, match="memo takes the name of a file or folder"):
+        with pytest.raises(UsageError, match="memo takes True, False or the name of a folder"):
             cellmill.parallel(memo=wrong)(abs)
     with pytest.raises(AttributeError):
         cellmill.parallel(stepped).cache_info()

@@ -42,16 +42,31 @@ class CacheInfo(NamedTuple):
     bytes: int
 
 
+class Counts:
+    """How often results of a function were found, and not."""
+
+    def __init__(self) -> None:
+        self.hits = self.misses = 0
+
+
 class Memo:
     """The results that are kept of one function, in one store. ``run``: what tasks run in its place; ``of_map``: they
     are those of one map, each of its place in it.
     """
 
-    def __init__(self, function: Any, store: Store, options: TaskOptions, *, of_map: bool = False) -> None:
+    def __init__(
+        self,
+        function: Any,
+        store: Store,
+        options: TaskOptions,
+        counts: Counts | None = None,
+        *,
+        of_map: bool = False,
+    ) -> None:
         self.function, self.store = function, store
         self.name = function_name(function)
         self.run = recording.recorded(function, batch=options.batch)
-        self.hits = self.misses = 0
+        self.counts = counts or Counts()
         self.of_map = of_map
         self._function_key = FunctionKey(function, options.depends_on, generators=of_map)
 
@@ -90,19 +105,19 @@ class Memo:
         """The bytes of a result that is kept; counted as a hit or a miss."""
         found = self.store.get(key.digest)
         if found is None:
-            self.misses += 1
+            self.counts.misses += 1
         else:
-            self.hits += 1
+            self.counts.hits += 1
         return found
 
     def clear(self) -> int:
         """Forget the results of functions of this name, and the counts of this one; how many results those were."""
-        self.hits = self.misses = 0
+        self.counts.hits = self.counts.misses = 0
         return self.store.clear(self.name)
 
     def info(self) -> CacheInfo:
         """What `ParallelFunction.cache_info` tells."""
-        return CacheInfo(self.hits, self.misses, *self.store.held(self.name))
+        return CacheInfo(self.counts.hits, self.counts.misses, *self.store.held(self.name))
 
 
 class _Kept(SettledOwner):
@@ -136,7 +151,9 @@ def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: boo
             else:
                 path = Path(str(where)) / FILE
                 store = _store_in_memory() if where is True else _store_in_file(path, _limit or DISK_LIMIT)
-            found = _memos[key] = Memo(function, store, options, of_map=of_map)
+            of_method = getattr(type(function), "kept_as_function", False) is True
+            counts = _memo(function.function, options, where, of_map=of_map).counts if of_method else None
+            found = _memos[key] = Memo(function, store, options, counts, of_map=of_map)
         _memos.move_to_end(key)
         while len(_memos) > _MOST_MEMOS:
             _memos.popitem(last=False)
@@ -176,8 +193,8 @@ def stores() -> list[MemoryStore | FileStore]:
 def counts(function: str, store: Store) -> tuple[int, int]:
     """How often results of functions of this name were found, and not, in this process."""
     with _lock:
-        found = [memo for memo in _memos.values() if memo.name == function and memo.store is store]
-    return sum(memo.hits for memo in found), sum(memo.misses for memo in found)
+        found = {memo.counts for memo in _memos.values() if memo.name == function and memo.store is store}
+    return sum(counts.hits for counts in found), sum(counts.misses for counts in found)
 
 
 def set_limit(limit: int) -> None:

@@ -1,4 +1,4 @@
-"""How a result is kept as it comes to the kernel: packed where the task ran, before anybody can change it."""
+"""How a result is kept as it comes to the kernel: packed where the task ran, before any code can change it."""
 
 from __future__ import annotations
 

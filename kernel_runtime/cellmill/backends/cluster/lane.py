@@ -108,7 +108,7 @@ class Lane:
         self._unheard: list[pack.Word] = []  # for the next pack: the one that had them failed
         self._withdrawn: deque[_Withdrawn] = deque()  # answers of the remote worker
         self.blameless = False  # its process is ended because of another lane's task, or by the cluster
-        self.left = False  # by the cluster, which nobody needs to hear of
+        self.left = False  # by the cluster: no loss that users are told of
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
         self._room = nogil_ffi.new("char[]", FIRST_ROOM)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _THRESHOLD = "distributed.admin.large-graph-warning-threshold"
-_SMALL = 1 << 20  # bytes, of which nobody is warned
+_SMALL = 1 << 20  # bytes: smaller messages bring no warning
 _MARGIN = 1 << 20  # of what a message has beside its data
 _lock = threading.Lock()
 

@@ -47,7 +47,7 @@ class DaskValues:
         return cls(**config)
 
     def hold(self, encoded: Encoded, token: bytes, task: str) -> DaskKey | None:
-        """Keep a value on this worker; None where nobody would release it."""
+        """Keep a value on this worker; None where no kernel is left that would release it."""
         from distributed import get_worker
         from distributed.utils import sync
         from distributed.worker import thread_state
@@ -60,7 +60,7 @@ class DaskValues:
         return DaskKey(name, worker.address, task)
 
     def leave(self) -> None:
-        """The kernel has gone: what comes now is kept for nobody."""
+        """The kernel has gone: what comes now is not kept."""
         self._left = True
 
     def get(self, key: DaskKey) -> Any:

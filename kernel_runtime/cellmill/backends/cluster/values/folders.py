@@ -52,7 +52,7 @@ def remove(folder: str) -> None:
 
 
 def _in_child() -> None:
-    """Leave the guards to the process that forked: they wait until nobody can write to them."""
+    """Leave the guards to the process that forked: they wait until no process can write to them."""
     for guard in _guards.values():
         if guard.stdin is not None:
             with contextlib.suppress(OSError):

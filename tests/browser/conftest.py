@@ -360,10 +360,19 @@ def lab(
     server: Server, context: BrowserContext, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Lab]]:
     """Open a notebook with these cells in a page of its own; the kernel is shut down afterwards."""
+    with pages(server, context, request.node) as open_lab:
+        yield open_lab
+
+
+@contextlib.contextmanager
+def pages(server: Server, context: BrowserContext, test: pytest.Item) -> Iterator[Callable[..., Lab]]:
+    """Open notebooks in pages; at the end no kernel is left, also where the browser was killed meanwhile, so that a
+    test that runs again starts with a kernel of its own.
+    """
     context.set_default_timeout(TIMEOUT_MS)
     opened: list[Lab] = []
 
-    def open_lab(*cells: str | nbformat.NotebookNode, name: str = f"{request.node.name}.ipynb") -> Lab:
+    def open_lab(*cells: str | nbformat.NotebookNode, name: str = f"{test.name}.ipynb") -> Lab:
         notebook = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
         )
@@ -378,15 +387,22 @@ def lab(
         one.open()
         return one
 
-    yield open_lab
-    for one in opened:
-        for error in one.known_errors:
-            print(f"an error of JupyterLab's own: {error}")
-        if request.node.stash.get(FAILED, False):
-            print(*one.console[-20:], sep="\n")
-            for text in one.page.locator("dialog").all_inner_texts():
-                print(f"a dialog is open: {text}")
-            print("the end of the server's log:", server.log.read_text()[-4000:], sep="\n")
-            if chromium.draws(one.page):
-                print(f"screenshot: {one.screenshot('failed-' + request.node.name)}")
-    server.end_sessions()
+    try:
+        yield open_lab
+        for one in opened:
+            for error in one.known_errors:
+                print(f"an error of JupyterLab's own: {error}")
+            if test.stash.get(FAILED, False):
+                tell_of_a_failure(one, test.name)
+    finally:
+        server.end_sessions()
+
+
+def tell_of_a_failure(one: Lab, test: str) -> None:
+    """Print what the page, its console and the server say."""
+    print(*one.console[-20:], sep="\n")
+    print("the end of the server's log:", one.server.log.read_text()[-4000:], sep="\n")
+    for text in one.page.locator("dialog").all_inner_texts():
+        print(f"a dialog is open: {text}")
+    if chromium.draws(one.page):
+        print(f"screenshot: {one.screenshot('failed-' + test)}")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Error
 
 from tests.browser import chromium
+from tests.browser.conftest import Server, pages
 
 
 def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> None:
@@ -22,3 +23,15 @@ def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> 
     assert chromium.draws(page)
     chromium.Watch().check([page])
     page.close()
+
+
+def test_a_killed_browser_leaves_no_kernel(
+    server: Server, profile: chromium.Profile, request: pytest.FixtureRequest
+) -> None:
+    context = profile.context()
+    with pytest.raises(Error), pages(server, context, request.node) as open_lab:
+        one = open_lab("1")
+        context.close()
+        one.page.title()
+    assert server.get("api/sessions") == []
+    profile.close()

@@ -29,9 +29,14 @@ def test_a_killed_browser_leaves_no_kernel(
     server: Server, profile: chromium.Profile, request: pytest.FixtureRequest
 ) -> None:
     context = profile.context()
-    with pytest.raises(Error), pages(server, context, request.node) as open_lab:
-        one = open_lab("1")
-        context.close()
-        one.page.title()
+
+    def meet_a_killed_browser() -> None:
+        with pages(server, context, request.node) as open_lab:
+            one = open_lab("1")
+            context.close()
+            one.page.title()
+
+    with pytest.raises(Error):
+        meet_a_killed_browser()
     assert server.get("api/sessions") == []
     profile.close()

@@ -1,4 +1,7 @@
 #define _GNU_SOURCE
+#include <locale.h>
+#include <time.h>
+
 #include "csched.h"
 #include "harness.h"
 
@@ -40,4 +43,26 @@ static void variables(void)
     EQUAL(csched_context_digest(), before);
 }
 
-MAIN(TEST(nothing_changed), TEST(another_directory), TEST(a_directory_that_is_gone), TEST(variables))
+static void locale_of_numbers(void)
+{
+    uint64_t before = csched_context_digest();
+    CHECK(setlocale(LC_NUMERIC, "C.UTF-8") != NULL);
+    CHECK(csched_context_digest() != before);
+    CHECK(setlocale(LC_NUMERIC, "C") != NULL);
+    EQUAL(csched_context_digest(), before);
+}
+
+static void time_zone(void)
+{
+    CHECK(setenv("TZ", "AAA-1", 1) == 0);
+    uint64_t before = csched_context_digest();
+    tzset();
+    uint64_t one = csched_context_digest();
+    CHECK(one != before);
+    CHECK(setenv("TZ", "AAA-2", 1) == 0);
+    tzset();
+    CHECK(csched_context_digest() != one);
+}
+
+MAIN(TEST(nothing_changed), TEST(another_directory), TEST(a_directory_that_is_gone), TEST(variables),
+     TEST(locale_of_numbers), TEST(time_zone))

@@ -1,16 +1,41 @@
-"""The process state that tasks can see: directory, environment, module path, reporting, settings."""
+"""The process state that tasks can see: directory, environment, module path, locale, reporting, settings."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import locale
 import os
 import sys
+import time
 from typing import NamedTuple
 
 from . import native_threads, reporting, settings
 from .reporting import Reporting
 from .settings import Settings
+
+
+class OfProcess(NamedTuple):
+    """What a process has of its own for text, times and new files; a default changes nothing."""
+
+    locale: str = ""  # of all categories, as C writes it
+    zone: tuple[object, ...] = ()  # of local time: names, and seconds west of UTC
+    umask: int = -1  # permissions that new files do not have
+
+
+def read() -> OfProcess:
+    """Read what this process has now."""
+    zone = (time.tzname, time.timezone, time.altzone)
+    return OfProcess(locale.setlocale(locale.LC_ALL), zone, _umask())
+
+
+def _umask() -> int:
+    """The umask, without setting it: other threads may be making files. -1 where it cannot be read."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as status:
+        for line in status:
+            if line.startswith(b"Umask:"):
+                return int(line.split()[1], 8)
+    return -1
 
 
 class ProcessContext(NamedTuple):
@@ -22,6 +47,7 @@ class ProcessContext(NamedTuple):
     reporting: Reporting = Reporting()
     settings: Settings = Settings()
     native_threads: int = 0  # of numeric libraries, unless the environment says otherwise; 0: as they like
+    of_process: OfProcess = OfProcess()
 
     def variables(self) -> dict[str, str]:
         """The environment, with the number of native threads."""
@@ -49,12 +75,23 @@ def adopt(context: ProcessContext, before: ProcessContext | None = None) -> None
             native_threads.find()  # tasks may have loaded some; those that the zygote has loaded are known
         native_threads.follow(now, was)
     _adopt_environment(now, was)
+    _adopt_of_process(context.of_process, before.of_process)
     if context.path != before.path:
         sys.path[:] = context.path
         importlib.invalidate_caches()
     reporting.apply(context.reporting, before.reporting)
     if context.settings != before.settings:
         settings.put(context.settings, before.settings)
+
+
+def _adopt_of_process(now: OfProcess, before: OfProcess) -> None:
+    if now.zone != before.zone:
+        time.tzset()  # by the variable TZ
+    if now.locale and now.locale != before.locale:
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_ALL, now.locale)
+    if now.umask >= 0 and now.umask != before.umask:
+        os.umask(now.umask)
 
 
 def _adopt_environment(now: dict[str, str], before: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ...by_value.pickling import dumps
 from ...errors import BackendError
 from ...process_context.settings import Settings as Habits
-from ..scheduled.context_watch import current_context
+from ..scheduled.context_watch import context_for_clusters
 from ..scheduled.scheduler import nogil
 from . import clocks, diagnostics, pack
 from .engines.protocol import Engine, RemoteWorker
@@ -39,7 +39,7 @@ class Settings:
         keeper: Keeper | None,
     ) -> None:
         self._preloaded = preloaded  # may grow
-        self._base = current_context()
+        self._base = context_for_clusters(Habits())
         self._initializer = initializer
         self._keeper = keeper
         self._outside: bytes | None = None
@@ -53,7 +53,7 @@ class Settings:
                 "page": page,
                 "boot": clocks.boot(),
                 "process": measure.process(),
-                "context": current_context()._replace(settings=settings),
+                "context": context_for_clusters(settings),
                 "base": self._base,
                 "preload": list(self._preloaded),
                 "initializer": self._initializer,

@@ -18,7 +18,7 @@ from ...serialization.exceptions import load_error
 from ...task import Stats, WorkerInfo
 from ...worker_process.protocol import IMPORTS
 from ..common_options import CommonOptions
-from ..scheduled.context_watch import ContextWatch, current_context
+from ..scheduled.context_watch import ContextWatch, context_for_clusters
 from ..scheduled.observer import Observer
 from ..scheduled.protocols import PoolHost
 from ..scheduled.requests import REPLY_SECONDS, Requests
@@ -338,7 +338,7 @@ class LanePool:
         self.modules.look()
         if not self.context.changed():
             return
-        context = current_context()._replace(settings=self.context.settings)
+        context = context_for_clusters(self.context.settings)
         for index in list(self.members):
             self.requests.send(index, 0, (CONTEXT, context))
 

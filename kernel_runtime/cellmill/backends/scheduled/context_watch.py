@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from ... import run_registry
-from ...process_context import reporting
-from ...process_context.context import ProcessContext
+from ...process_context import context, reporting
+from ...process_context.context import OfProcess, ProcessContext
 from ...process_context.reporting import Reporting, ReportingWatch
 from ...process_context.settings import Settings
 from .scheduler import with_gil
@@ -20,19 +20,26 @@ def current_context() -> ProcessContext:
         directory = os.getcwd()
     except FileNotFoundError:
         directory = "/"
-    return ProcessContext(directory, dict(os.environ), list(sys.path), reporting.read())
+    return ProcessContext(
+        directory, dict(os.environ), list(sys.path), reporting.read(), of_process=context.read()
+    )
+
+
+def context_for_clusters(settings: Settings) -> ProcessContext:
+    """Return the same for processes of others, whose locale, time zone and umask stay theirs."""
+    return current_context()._replace(settings=settings, of_process=OfProcess())
 
 
 _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
 
 
 class ContextWatch:
-    """Notices that the directory, the environment, the path, filters of warnings or log levels changed since the last
-    look.
+    """Notices that the directory, the environment, the path, the locale, the time zone, the umask, filters of warnings
+    or log levels changed since the last look.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings] | None = None
+        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings, OfProcess] | None = None
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)
@@ -55,6 +62,7 @@ class ContextWatch:
             directory = os.getcwd()
         except FileNotFoundError:
             directory = "/"
+        of_process = context.read()
         seen = self._seen
         if seen is not None and seen == (
             directory,
@@ -62,8 +70,9 @@ class ContextWatch:
             sys.path,
             report,
             self.settings,
+            of_process,
         ):
             return False
         self.path = list(sys.path)
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings)
+        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings, of_process)
         return True

@@ -293,7 +293,7 @@ def _notice_changes(function: Any, executor: Executor | None) -> None:
             )
     changed = changed_arguments(function)
     if changed:
-        notices.give((shown, *changed), notices.works_on_copies(shown, changed), function)
+        notices.give((shown, *changed), notices.works_on_copies(shown, [*changed], changed), function)
 
 
 @overload

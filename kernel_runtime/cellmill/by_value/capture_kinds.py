@@ -26,7 +26,7 @@ from enum import Enum
 from typing import Any
 
 from ..randomness.generators import Board
-from . import capture_arrays, module_reads
+from . import capture_arrays, module_reads, package_changes
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .pickling import dumps
 from .references import (
@@ -100,7 +100,8 @@ class Walk:
     """Walk for all that can be reached from the roots given to `go`.
 
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
-    the user's modules that functions read by name, see `module_reads`. ``stores``: globals that functions assign.
+    the user's modules that functions read by name, see `module_reads`. ``constants``: what they read by name of
+    packages and workers may have otherwise, see `package_changes`. ``stores``: globals that functions assign.
     ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
 
@@ -110,6 +111,7 @@ class Walk:
         self.entries: list[tuple[int, Any, Any, Any]] = []
         self.names: list[str] = []
         self.reads: dict[tuple[str, str], Any] = {}
+        self.constants: dict[tuple[str, str], Any] = {}
         self.weight = 0
         self.mutable = False
         self._memory = memory
@@ -198,12 +200,16 @@ class Walk:
             self.note(ITEM, namespace, key, value, key)
             if value is not ABSENT:
                 self._todo.append((value, key))
-                module_reads.of_module(self, value, function.__code__)
+                self._of_module(value, function.__code__)
         for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             value = cell_value(cell)
             self.note(CELL, cell, "cell_contents", value, key)
             self._todo.append((value, key))
-            module_reads.of_module(self, value, function.__code__)
+            self._of_module(value, function.__code__)
+
+    def _of_module(self, value: Any, code: types.CodeType) -> None:
+        module_reads.of_module(self, value, code)
+        package_changes.of_module(self, value, code)
 
     def _class(self, cls: type, name: str) -> None:
         if importable(cls) or cls.__flags__ & 1 << 9 == 0:  # found by its name; not made by a class statement

@@ -37,20 +37,32 @@ _CONTAINERS = (list, dict, set)
 
 def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]]:
     """Return, by parameter changed in place and not handed back, the first such line number and its text."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, TypeError, ValueError):
+    definition = _definition(function)
+    if definition is None:
         return {}
-    definition = tree.body[0] if tree.body else None
-    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return {}
+    first = inspect.getsourcelines(function)[1]
     names = _parameters(function) - _bound_or_given_back(definition)
     found: dict[str, tuple[int, str]] = {}
     for name, node in _changes(definition):
         if name in names:
             found.setdefault(name, (first + node.lineno - 1, ast.unparse(node)))
     return found
+
+
+def kept_parameters(function: types.FunctionType) -> set[str]:
+    """Return the parameters that a function neither binds anew nor hands back, as far as its source is known."""
+    definition = _definition(function)
+    return _parameters(function) - (set() if definition is None else _bound_or_given_back(definition))
+
+
+def _definition(function: types.FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    try:
+        lines, _ = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return None
+    definition = tree.body[0] if tree.body else None
+    return definition if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
 def _parameters(function: types.FunctionType) -> set[str]:

@@ -1,4 +1,4 @@
-"""Detection, in a worker, of changes that tasks make to the state that their function has captured.
+"""Detection, in a worker, of changes that tasks make to state that their function has captured, and to their process.
 
 Such a change stays in that worker, and any worker may run the next task. So after a task, or a chunk of a
 map, the captured state is compared with what it was, and a change is reported to the kernel before the
@@ -13,18 +13,22 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..process_context.process_looks import ProcessLook, look_for
 from .capture import Capture, memory_of, walked
 from .capture_entries import ATTRIBUTE, CELL, ITEM
 from .capture_kinds import Walk
-from .references import ABSENT
+from .references import ABSENT, helpers_of, names_used
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
 FIRST_LOOKS = 3
-CHANGES = 2**32 - 2  # the number of a reply without a request: (function, variables)
+CHANGES = (
+    2**32 - 2
+)  # the number of a reply without a request: (function, variables, whether these are arguments)
 
 
 class _Here(threading.local):
-    tell: Callable[[str, tuple[str, ...]], None] | None = None  # (function, variables) to the kernel
+    # to the kernel: (function, variables, whether these are arguments of its calls)
+    tell: Callable[[str, tuple[str, ...], bool], None] | None = None
 
 
 here = _Here()
@@ -33,8 +37,9 @@ here = _Here()
 class Look:
     """Compares variables with what they were when this was made, as often as that is worth its time."""
 
-    def __init__(self, variables: dict[str, Any]) -> None:
+    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes] = memory_of) -> None:
         self._variables = variables
+        self._memory = memory
         self._said: set[str] = set()
         self._looks = 0
         self._due = 0.0
@@ -65,18 +70,32 @@ class Look:
         return self._capture.light
 
     def _taken(self) -> Capture:
-        walk = Walk(memory_of, in_worker=True)
+        walk = Walk(self._memory, in_worker=True)
         for name, value in self._variables.items():
             walk.go(value, name)
         return Capture(without_free(walk, self._said), 0)
 
 
-class Watched:
-    """A call whose function's captured state is compared afterwards; for many calls there are `bare` and `look`."""
+def process_look_of(function: Any) -> ProcessLook | None:
+    """Return what of the process a function and its helpers could change, by the names in their code."""
+    names = {getattr(function, "__name__", "")}
+    for helper in helpers_of(function):
+        if type(helper) is types.FunctionType:
+            names |= names_used(helper.__code__)
+    return look_for(names)
 
-    def __init__(self, call: Callable[..., Any], function: Any, name: str) -> None:
+
+class Watched:
+    """A call whose function's captured state, and the state of its process, are compared afterwards; for many calls
+    there are `bare` and `look`.
+    """
+
+    def __init__(
+        self, call: Callable[..., Any], function: Any, name: str, process: ProcessLook | None = None
+    ) -> None:
         self.__wrapped__ = call
         self._function = function
+        self._process = process
         self.__qualname__ = self.__name__ = name
         self._said: set[str] = set()
         self._walk: Walk | None = None
@@ -85,8 +104,7 @@ class Watched:
         self._cost = self._due = 0.0  # of the latest look in seconds, and when the next one is
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._capture is None:
-            self._take()
+        self._begin()
         try:
             return self.__wrapped__(*args, **kwargs)
         finally:
@@ -94,12 +112,22 @@ class Watched:
 
     def bare(self) -> Callable[..., Any]:
         """Return the function itself, for many calls that one `look` follows."""
+        self._begin()
+        return self.__wrapped__
+
+    def _begin(self) -> None:
         if self._capture is None:
             self._take()
-        return self.__wrapped__
+        if self._process is not None:
+            self._process.note()
 
     def look(self) -> None:
         """Report to the kernel which variables have changed, each variable once."""
+        if self._process is not None:
+            changed_here = [each for each in self._process.changed() if each not in self._said]
+            if changed_here and here.tell is not None:
+                self._said.update(changed_here)
+                here.tell(self.__name__, tuple(changed_here), False)
         capture = self._capture
         if capture is None:
             return
@@ -134,7 +162,7 @@ class Watched:
             self._said.add(found)
             found = Capture(without_free(walk, self._said), 0).changed()
         if here.tell is not None:
-            here.tell(self.__name__, tuple(sorted(changed)))
+            here.tell(self.__name__, tuple(sorted(changed)), False)
         self._take()
 
 

@@ -56,14 +56,16 @@ def stays_there(variable: str, count: int = 1) -> str:
     )
 
 
-def works_on_copies(function: str, changed: Mapping[str, tuple[int, str]]) -> str:
-    """Return a warning about arguments that are changed in place: ``changed`` has the line of each and its text."""
-    names = list(changed)
+def works_on_copies(function: str, names: Sequence[str], places: Mapping[str, tuple[int, str]]) -> str:
+    """Return a warning about arguments that are changed in place: ``places`` has the line where that shows, and its
+    text.
+    """
     shown = listed(names)
-    where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(changed.values())[:MOST_LINES])
+    where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(places.values())[:MOST_LINES])
+    where = f" ({where})" if where else ""
     one = len(names) == 1
     return (
-        f"{function} changes its argument{'' if one else 's'} {shown} in place ({where}). A task has a copy of "
+        f"{function} changes its argument{'' if one else 's'} {shown} in place{where}. A task has a copy of "
         f"{'it' if one else 'each'}: the caller's {'object does' if one else 'objects do'} not change. Return what is "
         f"changed and take it from the result, or begin with {names[0]} = copy.copy({names[0]}) if only the task "
         "needs the change."

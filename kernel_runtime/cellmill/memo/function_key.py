@@ -11,7 +11,7 @@ from ..by_value.capture import Capture, walked
 from . import sources
 from .structure import Structure
 
-FORMAT = 1  # of keys and of what is kept under them
+FORMAT = 2  # of keys and of what is kept under them
 _MOST_TRIES = 3
 
 
@@ -57,6 +57,8 @@ class FunctionKey:
             made.add(self._function)
             for place in sorted(walk.reads):
                 made.add((place, walk.reads[place]))
+            for place in sorted(walk.constants):
+                made.add((place, walk.constants[place]))
             made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
             files = tuple(sorted({*made.files, *self._depends_on}))
             stamps = [*map(sources.stamp_of, files)]

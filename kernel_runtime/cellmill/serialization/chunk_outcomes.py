@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..by_value.first_calls import no_looks
 from . import payload
 from .exceptions import encode_error
 from .function_code import check_batch
@@ -44,7 +45,8 @@ def run_batch(
 ) -> Any:
     """Call the function with the whole list; a list that raises is split until the culprit is alone."""
     try:
-        return check_batch(name, function(items), len(items))
+        with no_looks():
+            return check_batch(name, function(list(items)), len(items))  # it may change its list
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..by_value import package_changes
 from ..by_value.capture_kinds import Walk
+from ..by_value.first_calls import first_calls
 from ..by_value.module_reads import Brought, Reads, leave_out
+from ..by_value.package_changes import Names, Patched, differing
 from ..by_value.pickling import dumps
 from ..by_value.references import (
     helpers_of,
     named_references,
     unwrapped,
 )
-from ..by_value.watched import Watched
+from ..by_value.watched import Watched, process_look_of
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
 from . import payload, read_only
@@ -32,6 +35,7 @@ class FunctionBlob(NamedTuple):
     function: Any
     sources: dict[str, str]
     reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
+    constants: Names = {}  # noqa: RUF012  (names of packages as the kernel has them)
     watched: bool = False  # it refers to what tasks could change
     board: Board | None = None  # the generators among all that, which came before
 
@@ -64,7 +68,9 @@ def encode_function(
     board = Board() if board is None else board
     blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), board=board)
     if walk is not None:
-        blob = blob._replace(reads=walk.reads, watched=walk.mutable or bool(walk.stores))
+        blob = blob._replace(
+            reads=walk.reads, constants=walk.constants, watched=walk.mutable or bool(walk.stores)
+        )
     try:
         return read_only.encode(blob, board)
     except ShareError as error:
@@ -72,8 +78,8 @@ def encode_function(
             f"the function {function_name(function)} cannot be sent to a worker: {error}"
         ) from error.__cause__
     except Exception as error:
-        if walk is not None and walk.reads:
-            walk.reads = _picklable(walk.reads)
+        if walk is not None and (walk.reads or walk.constants):
+            _keep_picklable(walk)
             board.generators.clear()
             return encode_function(function, None, walk, board)
         culprit, advice = _culprit(function)
@@ -85,16 +91,25 @@ def encode_function(
         ) from error
 
 
-def _picklable(reads: Reads) -> Reads:
-    """The data of modules that can be sent; the rest stays each process's own."""
+def _keep_picklable(walk: Walk) -> None:
+    """Of the names of modules only those whose values can be sent; the rest stays each process's own. None at all,
+    where all of them can be: then they are not what is wrong.
+    """
+    reads = _picklable(walk.reads, leave_out)
+    constants = _picklable(walk.constants, package_changes.leave_out)
+    all_can = len(reads) == len(walk.reads) and len(constants) == len(walk.constants)
+    walk.reads, walk.constants = ({}, {}) if all_can else (reads, constants)
+
+
+def _picklable(names: Reads, left_out: Callable[[tuple[str, str], Any, str], None]) -> Reads:
     found: Reads = {}
-    for place, value in reads.items():
+    for place, value in names.items():
         try:
             dumps(value)
             found[place] = value
         except Exception as error:
-            leave_out(place, value, in_words(error))
-    return found if len(found) < len(reads) else {}
+            left_out(place, value, in_words(error))
+    return found
 
 
 def _culprit(function: Any) -> tuple[str, str]:
@@ -160,21 +175,27 @@ def load_function(view: memoryview) -> FunctionBlob:
     blob: FunctionBlob = payload.decode(view)
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    function = _WithReads(blob) if blob.reads else blob.function
+    function = first_calls(blob.function)
+    if blob.reads:
+        function = _WithNames(blob, function, Brought(blob.reads))
+    patched = differing(blob.constants)
+    if patched:
+        function = _WithNames(blob, function, Patched(blob.name, patched))
     if blob.board is not None:
         function = Drawing(function, blob.board)
-    if blob.watched:
-        function = Watched(function, blob.function, blob.name)
+    process = process_look_of(blob.function)
+    if blob.watched or process is not None:
+        function = Watched(function, blob.function, blob.name, process)
     return blob._replace(function=function)
 
 
-class _WithReads:
-    """A function that finds the data of modules as it was at the call, whatever other functions brought."""
+class _WithNames:
+    """A function that finds names of modules as they were at the call, whatever other functions brought."""
 
-    def __init__(self, blob: FunctionBlob) -> None:
+    def __init__(self, blob: FunctionBlob, function: Any, brought: Brought | Patched) -> None:
         self.__qualname__ = self.__name__ = blob.name
-        self.__wrapped__ = blob.function
-        self._brought = Brought(blob.reads)
+        self.__wrapped__ = function
+        self._brought = brought
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._brought.call(self.__wrapped__, args, kwargs)

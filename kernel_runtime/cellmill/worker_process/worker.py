@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
 from ..by_value import import_log, pickling, watched
+from ..by_value.first_calls import FirstCalls
 from ..by_value.watched import CHANGES
 from ..by_value.worker_data import noting_own
 from ..errors import InternalError, PayloadError
@@ -196,9 +197,16 @@ class Worker:
             found = blob.function
             self.names[number] = blob.name
             self.functions[number] = found
+            if type(found) is FirstCalls:
+                found.spent = partial(self._without_looks, number)  # no cycle: its memory is let go of at once
             if len(self.functions) > MOST_FUNCTIONS:
                 self.functions.popitem(last=False)
         return found
+
+    def _without_looks(self, number: int) -> None:
+        found = self.functions.get(number)
+        if type(found) is FirstCalls:
+            self.functions[number] = found.__wrapped__
 
     # -- one task
 
@@ -362,9 +370,9 @@ class Worker:
         """An import has taken a while."""
         self.emit(with_gil.CSCHED_REPLY, LOADS, pickle.dumps(tuple(load)))
 
-    def tell_change(self, function: str, variables: tuple[str, ...]) -> None:
+    def tell_change(self, function: str, variables: tuple[str, ...], arguments: bool) -> None:
         """A task has changed what stays here."""
-        self.emit(with_gil.CSCHED_REPLY, CHANGES, pickle.dumps((function, variables)))
+        self.emit(with_gil.CSCHED_REPLY, CHANGES, pickle.dumps((function, variables, arguments)))
 
     def control(self, number: int, view: memoryview) -> bool:
         """A request from the kernel; True ends the worker."""

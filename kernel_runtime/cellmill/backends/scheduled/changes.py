@@ -1,18 +1,33 @@
-"""Changes that tasks make to captured state, as workers report them (`watched`)."""
+"""Changes that tasks make to captured state, their process or their arguments, as workers report them (`watched`)."""
 
 from __future__ import annotations
 
 import pickle
+import types
 from collections.abc import Callable
 from typing import Any
 
+from ...by_value.changed_arguments import changed_arguments
 from ...diagnostics import notices
 
 
 def hear(data: bytes, named: Callable[[str], Any]) -> None:
-    """A worker's word: (name of the function, variables). Each is told once."""
-    name, variables = pickle.loads(data)
+    """A worker's word: (name of the function, variables, whether these are arguments). Each is told once."""
+    name, variables, arguments = pickle.loads(data)
+    if arguments:
+        _of_arguments(name, variables, named(name))
+        return
     new = [variable for variable in variables if notices.is_new((name, variable))]
     if new:
         shown = notices.listed(new)
         notices.warn(f"tasks of {name} change {shown}. {notices.stays_there(shown, len(new))}", named(name))
+
+
+def _of_arguments(name: str, changed: tuple[str, ...], function: Any) -> None:
+    plain = getattr(function, "__wrapped__", function)
+    shown = changed_arguments(plain) if type(plain) is types.FunctionType else {}
+    said = () if notices.is_new((name, *shown)) else shown.keys()  # at its definition
+    new = [each for each in changed if each not in said and notices.is_new((name, "argument", each))]
+    if new:
+        found = {each: shown[each] for each in new if each in shown}
+        notices.warn(notices.works_on_copies(name, new, found), function)

@@ -227,9 +227,9 @@ class RemoteRunner:
         data = pickle.dumps((False, list(own.imported.values())))
         work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, data))
 
-    def _tell_change(self, function: str, variables: tuple[str, ...]) -> None:
+    def _tell_change(self, function: str, variables: tuple[str, ...], arguments: bool) -> None:
         """A task has changed what stays here: ahead of its result."""
-        data = pickle.dumps((function, variables))
+        data = pickle.dumps((function, variables, arguments))
         if self._work is not None:
             self._work.results.append((pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, data))
 

@@ -1,0 +1,140 @@
+"""Detection, in a worker, of arguments that a function changes in place, at its first calls there.
+
+A task gets copies: what it does to them does not reach the caller's objects, as it would in a plain loop. What shows in
+the function's own statements is said at its definition (`changed_arguments`); changes through methods, helpers and
+other names are found here. Only the first calls are looked at, and of their arguments those that are cheap to compare.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import module_reads
+from .capture import memory_of
+from .changed_arguments import kept_parameters
+from .references import importable
+from .watched import Look, here
+
+LOOKS = 3  # calls with an argument that could be changed
+CALLS = 16  # after so many of a function there are no more looks
+MOST_BYTES = 1 << 18  # of arrays in the arguments of a call
+MOST_MEMBERS = 5000
+_CONTAINERS = (list, dict, set, bytearray, collections.deque)
+
+
+class _TooMuch(BaseException):
+    """The arguments have more bytes than may be copied to compare them."""
+
+
+class FirstCalls:
+    """A function whose first calls are looked at. ``spent``: called once there is nothing more to look at."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.__wrapped__ = function
+        self.__qualname__ = self.__name__ = function.__qualname__
+        self.spent: Callable[[], Any] | None = None
+        self._calls, self._looks = CALLS, LOOKS
+        code = function.__code__
+        self._parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self._said: set[str] = set()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._calls <= 0 or self._looks <= 0 or _paused.now:
+            return self.__wrapped__(*args, **kwargs)
+        self._calls -= 1
+        variables = {
+            name: value
+            for name, value in (*zip(self._parameters, args, strict=False), *kwargs.items())
+            if _may_change(value)
+        }
+        look = _look(variables) if variables else None
+        if look is not None:
+            self._looks -= 1
+        if (self._calls <= 0 or self._looks <= 0) and self.spent is not None:
+            self.spent()
+        value = self.__wrapped__(*args, **kwargs)
+        if look is not None:
+            self._tell(look, variables, value)
+        return value
+
+    def _tell(self, look: Look, variables: dict[str, Any], value: Any) -> None:
+        changed = set()
+        while (name := look.changed(at_any_cost=True)) is not None:
+            changed.add(name)
+        if not changed:
+            return
+        back = {id(value), *map(id, _members(value))}
+        told = {
+            name for name in changed & kept_parameters(self.__wrapped__) if id(variables[name]) not in back
+        }
+        if told - self._said and here.tell is not None:
+            here.tell(self.__name__, tuple(sorted(told - self._said)), True)
+            self._said |= told
+
+
+class _Paused(threading.local):
+    now = False
+
+
+_paused = _Paused()
+
+
+@contextlib.contextmanager
+def no_looks() -> Iterator[None]:
+    """Calls in the block have arguments that are no caller's: lists that batch functions are given."""
+    before, _paused.now = _paused.now, True
+    try:
+        yield
+    finally:
+        _paused.now = before
+
+
+def first_calls(function: Any) -> Any:
+    """Return a function of the user's with its first calls looked at; anything else as it is."""
+    if type(function) is types.FunctionType and not str(function.__module__).startswith(
+        ("cellmill.", "cellmill_")
+    ):
+        return FirstCalls(function)
+    return function
+
+
+def _may_change(value: Any) -> bool:
+    kind = type(value)
+    if kind in _CONTAINERS:
+        return len(value) <= MOST_MEMBERS
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and kind is getattr(numpy, "ndarray", None):
+        return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
+    if kind.__flags__ & 1 << 9 == 0 or isinstance(
+        value, (type, types.ModuleType)
+    ):  # not made by a class statement
+        return False
+    return not importable(kind) or module_reads.is_own(sys.modules.get(kind.__module__))
+
+
+def _look(variables: dict[str, Any]) -> Look | None:
+    left = MOST_BYTES
+
+    def memory(value: Any) -> bytes:
+        nonlocal left
+        left -= memoryview(value).nbytes
+        if left < 0:
+            raise _TooMuch
+        return memory_of(value)
+
+    try:
+        return Look(variables, memory)
+    except _TooMuch:
+        return None
+
+
+def _members(value: Any) -> Any:
+    if type(value) in (tuple, list):
+        return value
+    return value.values() if type(value) is dict else ()

@@ -1,0 +1,144 @@
+"""Names of installed packages' modules that the kernel has set anew: `json.dumps = mine`, `settings.DEBUG = True`.
+
+Workers import a package as its files make it. What a function reads of it by name, and what was set anew in the kernel,
+goes along with the function: functions and classes of the user's in place of the package's own, and plain constants,
+of which a worker keeps those that differ from its own. They hold while the function runs, and no longer: what else runs
+there finds the package as it is. What code of packages reads among themselves is not looked at.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from ..diagnostics import notices
+from ..errors import UsageError
+from . import module_reads
+from .capture_entries import ITEM, Entries
+from .module_reads import is_own
+from .references import ABSENT, names_used
+
+Place = tuple[str, str]  # a module, and a name in it
+Names = dict[Place, Any]
+
+_CONSTANTS = frozenset((bool, int, float, complex, str, bytes, type(None)))
+_OF_A_PROCESS = frozenset(
+    ("sys", "os", "time", "builtins", "threading", "multiprocessing", "logging", "warnings")
+)
+_MOCKS = "unittest.mock"
+
+
+def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
+    """Add what code reads by name from a package's module that it refers to, and from modules in it."""
+    if walk.in_worker or type(value) is not types.ModuleType:
+        return
+    todo, seen = [value], set[int]()
+    used = names_used(code)
+    while todo:
+        module = todo.pop()
+        name = module.__name__
+        if id(module) in seen or sys.modules.get(name) is not module or _is_left_out(module, name):
+            continue
+        seen.add(id(module))
+        namespace = vars(module)
+        for key in used & namespace.keys():
+            found = namespace[key]
+            if type(found) is types.ModuleType:
+                todo.append(found)
+            elif not key.startswith("__"):
+                _of_name(walk, namespace, name, key, found)
+
+
+def _is_left_out(module: types.ModuleType, name: str) -> bool:
+    package = name.partition(".")[0]
+    return package in _OF_A_PROCESS or package in ("__main__", "cellmill") or is_own(module)
+
+
+def _of_name(walk: Entries, namespace: dict[str, Any], module: str, key: str, value: Any) -> None:
+    shown = f"{module}.{key}"
+    if type(value) in _CONSTANTS:
+        walk.note(ITEM, namespace, key, value, shown)
+        walk.constants[module, key] = value
+    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) or _is_mock(value):
+        walk.note(ITEM, namespace, key, value, shown)
+        if _is_users(value):
+            walk.constants[module, key] = value
+            walk.follow((value,), shown)
+
+
+def _is_mock(value: Any) -> bool:
+    return any(cls.__module__ == _MOCKS for cls in type(value).__mro__)
+
+
+def _is_users(value: Any) -> bool:
+    module = getattr(value, "__module__", None)
+    return module in ("__main__", "__mp_main__") or _is_mock(value) or is_own(sys.modules.get(module or ""))
+
+
+def leave_out(place: Place, value: Any, reason: str) -> None:
+    """What cannot be pickled is not sent; said once."""
+    notices.give(
+        ("left out", place, id(value)),
+        f"{'.'.join(place)} was set anew in this process, and workers keep their own: it cannot be sent, {reason}. "
+        "Set it in the function, or by an initializer of the workers.",
+    )
+
+
+# -- in a worker
+
+
+class Patched:
+    """Calls with names of packages set as the kernel has them."""
+
+    def __init__(self, function: str, names: Names) -> None:
+        self._function = function
+        self._names = names
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function; afterwards the names are as before.
+
+        Raises:
+            UsageError: other threads of this process run tasks, which would find these names changed.
+        """
+        if module_reads.several_threads:
+            place = next(iter(self._names))
+            raise UsageError(
+                f"{self._function} reads {'.'.join(place)}, which the kernel has otherwise than this worker, and the "
+                "worker runs tasks in several threads, which share its packages: pass it as an argument, or take "
+                "workers of one thread"
+            )
+        before = [(place, _set(place, value)) for place, value in self._names.items()]
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for place, value in reversed(before):
+                _set(place, value)
+
+
+def differing(names: Names) -> Names:
+    """Return the names that this process has otherwise."""
+    return dict(_differing(names))
+
+
+def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
+    for place, value in names.items():
+        module = sys.modules.get(place[0])
+        if module is None:
+            continue
+        here = vars(module).get(place[1], ABSENT)
+        same = type(here) is type(value) and type(value) in _CONSTANTS and (here == value or here != here)
+        if not same and here is not value:
+            yield place, value
+
+
+def _set(place: Place, value: Any) -> Any:
+    """Set a name, or take it away; what it was before, `ABSENT` if there was none."""
+    namespace = vars(sys.modules[place[0]])
+    before = namespace.get(place[1], ABSENT)
+    if value is ABSENT:
+        namespace.pop(place[1], None)
+    else:
+        namespace[place[1]] = value
+    return before

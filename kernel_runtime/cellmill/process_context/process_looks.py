@@ -1,0 +1,99 @@
+"""Detection, in a worker, of what tasks change of their process: directory, environment, module path, locale, settings.
+
+A plain loop makes such a change in the kernel, and the items after it see it. A task makes it in its worker, where some
+of the tasks that follow see it. Looked at are only functions that name what could change it (`os.chdir`, `os.environ`,
+`locale.setlocale`, ...): others pay nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import context, settings
+
+_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS = range(5)
+_BY_NAME = {
+    **dict.fromkeys(("chdir", "fchdir"), _DIRECTORY),
+    **dict.fromkeys(("environ", "putenv", "unsetenv", "load_dotenv"), _ENVIRONMENT),
+    **dict.fromkeys(("setlocale", "tzset", "umask"), _OF_PROCESS),
+    **dict.fromkeys(("getcontext", "setcontext", "seterr", "set_printoptions"), _SETTINGS),
+    **dict.fromkeys(("setrecursionlimit", "set_int_max_str_digits"), _SETTINGS),
+    **dict.fromkeys(("set_option", "rcParams"), _SETTINGS),
+}
+_BY_PAIR = {("sys", "path"): _PATH, ("pd", "options"): _SETTINGS, ("pandas", "options"): _SETTINGS}
+_OF_PROCESS_SHOWN = {"locale": "the locale", "zone": "the time zone", "umask": "the umask"}
+_SETTINGS_SHOWN = {
+    "recursion": "the recursion limit",
+    "digits": "the most digits of numbers in text",
+    "decimal": "the decimal context",
+    "errors": "numpy's error state",
+    "arrays": "numpy's print options",
+    "tables": "pandas' options",
+    "figures": "matplotlib's parameters",
+}
+
+
+class ProcessLook:
+    """Compares some of this process's state with what it was at the latest `note`."""
+
+    def __init__(self, kinds: Iterable[int]) -> None:
+        self._kinds = sorted(kinds)
+        self._before: list[Any] = []
+
+    def note(self) -> None:
+        """A task begins, or many that follow each other."""
+        self._before = [_READ[kind]() for kind in self._kinds]
+
+    def changed(self) -> list[str]:
+        """What has another value than before, in words."""
+        found = []
+        for kind, before in zip(self._kinds, self._before, strict=True):
+            now = _READ[kind]()
+            if now != before:
+                found += _SHOWN[kind](before, now)
+        return found
+
+
+def look_for(names: Iterable[str]) -> ProcessLook | None:
+    """Return what to look at after calls of code that uses these names; None: it changes nothing of its process."""
+    names = frozenset(names)
+    kinds = {_BY_NAME[name] for name in names & _BY_NAME.keys()}
+    kinds.update(kind for pair, kind in _BY_PAIR.items() if names.issuperset(pair))
+    return ProcessLook(kinds) if kinds else None
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def _variables(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return [f"os.environ[{name!r}]" for name in names]
+
+
+def _fields(shown: dict[str, str]) -> Callable[[Any, Any], list[str]]:
+    return lambda before, now: [
+        text for field, text in shown.items() if getattr(before, field) != getattr(now, field)
+    ]
+
+
+_READ: dict[int, Callable[[], Any]] = {
+    _DIRECTORY: _directory,
+    _ENVIRONMENT: lambda: dict(os.environ),
+    _PATH: lambda: list(sys.path),
+    _OF_PROCESS: context.read,
+    _SETTINGS: settings.read,
+}
+_SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
+    _DIRECTORY: lambda *_: ["the working directory"],
+    _ENVIRONMENT: _variables,
+    _PATH: lambda *_: ["sys.path"],
+    _OF_PROCESS: _fields(_OF_PROCESS_SHOWN),
+    _SETTINGS: _fields(_SETTINGS_SHOWN),
+}

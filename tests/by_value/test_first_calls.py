@@ -1,0 +1,133 @@
+"""Arguments that tasks change through methods, helpers and other names are told; those that they do not are not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cellmill import Executor
+from cellmill.by_value.first_calls import CALLS
+from cellmill.diagnostics import notices
+from tests.support.helpers import SECONDS
+
+
+class Account:
+    """Of the user's: an object that methods change."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.seen: list[int] = []
+
+    def add(self, value: int) -> int:
+        self.total += value
+        return self.total
+
+    def read(self) -> int:
+        return self.total
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    notices.forget()
+    yield
+    notices.forget()
+
+
+def told(call: Callable[[], Any]) -> list[str]:
+    """What is said meanwhile of arguments."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in given if "argument" in str(each.message)]
+
+
+def put(rows: list[int], value: int) -> None:
+    rows.append(value)
+
+
+def test_through_a_method(pool: Executor) -> None:
+    def book(account: Any, value: int) -> int:
+        return int(account.add(value))
+
+    assert told(lambda: pool.submit(book, Account(), 1).result(SECONDS)) == [
+        (
+            "test_through_a_method.<locals>.book changes its argument account in place. A task has a copy of it: the "
+            "caller's object does not change. Return what is changed and take it from the result, or begin with "
+            "account = copy.copy(account) if only the task needs the change."
+        )
+    ]
+
+
+def test_through_a_helper_in_a_map(pool: Executor) -> None:
+    def count(rows: list[int]) -> int:
+        put(rows, 1)
+        return len(rows)
+
+    assert len(told(lambda: list(pool.map(count, [[], [], []])))) == 1
+
+
+def test_through_another_name_and_by_keyword(pool: Executor) -> None:
+    def count(rows: list[int], *, table: dict[str, int]) -> int:
+        other = table
+        other["n"] = len(rows)
+        return 0
+
+    assert "its argument table" in told(lambda: pool.submit(count, [1], table={}).result(SECONDS))[0]
+
+
+def test_arrays(pool: Executor) -> None:
+    numpy = pytest.importorskip("numpy")
+
+    def fill(array: Any) -> float:
+        view = array[1:]
+        view[:] = 3
+        return float(array.sum())
+
+    assert "its argument array" in told(lambda: pool.submit(fill, numpy.zeros(4)).result(SECONDS))[0]
+    big = numpy.zeros(1 << 20)  # not copied to be compared
+    assert told(lambda: pool.submit(lambda array: fill(array), big).result(SECONDS)) == []
+
+
+def test_what_is_handed_back_or_not_changed_is_not_told(pool: Executor) -> None:
+    def give_back(rows: list[int]) -> list[int]:
+        put(rows, 1)
+        return rows
+
+    def give_in_a_dict(rows: list[int]) -> dict[str, Any]:
+        put(rows, 1)
+        return {"rows": rows}
+
+    def copy(rows: list[int]) -> int:
+        rows = list(rows)
+        put(rows, 1)
+        return len(rows)
+
+    def read(account: Any, rows: list[int], table: dict[str, list[int]]) -> int:
+        return int(account.read()) + len(rows) + len(table)
+
+    assert told(lambda: pool.submit(give_back, [1]).result(SECONDS)) == []
+    assert told(lambda: pool.submit(give_in_a_dict, [1]).result(SECONDS)) == []
+    assert told(lambda: pool.submit(copy, [1]).result(SECONDS)) == []
+    assert told(lambda: pool.submit(read, Account(), [1], {"a": [1]}).result(SECONDS)) == []
+
+
+def test_lists_of_batch_functions_are_no_callers(pool: Executor) -> None:
+    def batch(items: list[int]) -> list[int]:
+        put(items, 0)
+        return [2 * item for item in items[:-1]]
+
+    assert told(lambda: list(pool.options(batch=True).map(batch, range(10)))) == []
+
+
+def test_a_function_is_soon_called_bare(pool: Executor) -> None:
+    def called_by(_: int) -> str:
+        import sys
+
+        return sys._getframe(1).f_code.co_filename
+
+    found = [pool.submit(called_by, i).result(SECONDS) for i in range(2 * CALLS + 10)]
+    assert found[0].endswith("first_calls.py")
+    assert not found[-1].endswith("first_calls.py")

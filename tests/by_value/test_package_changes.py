@@ -1,0 +1,136 @@
+"""Names of packages that the kernel has set anew: tasks see them as a plain loop would, and see when they are back."""
+
+from __future__ import annotations
+
+import json
+import json.encoder
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import pytest
+
+import cellmill
+from cellmill import Executor
+from cellmill.by_value import module_reads, package_changes
+from cellmill.diagnostics import notices
+from cellmill.errors import UsageError
+from tests.support.helpers import SECONDS
+
+
+def run(pool: Executor, function: Callable[[int], Any], n: int = 6) -> set[Any]:
+    """What single calls and a map give."""
+    return {*(pool.submit(function, i).result(SECONDS) for i in range(n)), *pool.map(function, range(n))}
+
+
+def test_a_constant(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def area(_: int) -> float:
+        return math.pi
+
+    assert run(pool, area) == {math.pi}
+    with monkeypatch.context() as patch:
+        patch.setattr(math, "pi", 3)
+        assert run(pool, area) == {3}
+    assert run(pool, area) == {math.pi}
+
+
+def test_a_constant_in_a_module_of_a_package(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def infinity(_: int) -> Any:
+        return json.encoder.INFINITY  # type: ignore[attr-defined]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(json.encoder, "INFINITY", "much")
+        assert run(pool, infinity) == {"much"}
+    assert run(pool, infinity) == {math.inf}
+
+
+def test_a_new_name(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(_: int) -> Any:
+        return getattr(math, "tau2", None) or (hasattr(math, "tau2") and math.tau2)  # type: ignore[attr-defined]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(math, "tau2", 2.0, raising=False)
+        assert run(pool, found) == {2.0}
+
+
+def test_a_function_and_what_packages_make_of_it(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written(value: int) -> str:
+        return json.dumps(value)
+
+    assert run(pool, written, 2) == {"0", "1"}
+    prefix = "mine"
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "dumps", lambda value: f"{prefix} {value}")
+        assert run(pool, written, 2) == {"mine 0", "mine 1"}
+        prefix = "ours"
+        assert run(pool, written, 2) == {"ours 0", "ours 1"}
+    assert run(pool, written, 2) == {"0", "1"}
+
+
+def test_other_functions_find_the_package_as_it_is(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def patched(_: int) -> Any:
+        return math.e
+
+    def by_text(_: int) -> Any:
+        return vars(math)["e"]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(math, "e", 2)
+        for _ in range(4):
+            assert pool.submit(patched, 0).result(SECONDS) == 2
+            assert pool.submit(by_text, 0).result(SECONDS) != 2
+
+
+def test_one_that_cannot_be_sent_is_said(pool: Executor) -> None:
+    def written(value: int) -> Any:
+        return json.dumps(value)
+
+    notices.forget()
+    lock = threading.Lock()
+    with (
+        mock.patch("json.dumps", lambda value: lock and "mine"),
+        pytest.warns(
+            RuntimeWarning, match=r"json\.dumps was set anew in this process, and workers keep their own"
+        ),
+    ):
+        assert pool.submit(written, 1).result(SECONDS) == "1"
+
+
+def test_workers_that_have_it_from_an_initializer() -> None:
+    def use() -> None:
+        math.pi = 3  # type: ignore[misc]
+
+    def area(_: int) -> float:
+        return math.pi
+
+    before = math.pi
+    with Executor(1, initializer=use) as executor:
+        try:
+            use()
+            assert executor.submit(area, 0).result(SECONDS) == 3
+        finally:
+            math.pi = before  # type: ignore[misc]
+        assert executor.submit(area, 0).result(SECONDS) == before
+
+
+def test_threads_that_share_a_process_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_reads, "several_threads", True)
+    call = package_changes.Patched("area", {("math", "pi"): 3}).call
+    with pytest.raises(
+        UsageError, match=r"area reads math\.pi, which the kernel has otherwise than this worker"
+    ):
+        call(lambda: math.pi, (), {})
+    assert math.pi != 3
+
+
+def test_a_result_that_is_kept_is_not_found_again(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    @cellmill.parallel(memo=True, executor=pool)
+    def area(radius: int) -> float:
+        return math.pi * radius
+
+    assert area(1).result(SECONDS) == math.pi
+    with monkeypatch.context() as patch:
+        patch.setattr(math, "pi", 3)
+        assert area(1).result(SECONDS) == 3

@@ -356,6 +356,29 @@ int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, uint64_t room);
 /* The same of a single task that may be over, if a copy of its payload is kept: of the first short calls of a piece of
  * work, and those that its first dependencies link. */
 int64_t csched_kept_call(csched_t *s, uint64_t ticket, void *data, uint64_t room);
+/* -- journey rows in files */
+
+enum { CSCHED_PACKED_MOST = 128 }; /* bytes of a packed row, at most */
+
+/* Copies rows that came since, as csched_journeys does, many of them; the lock is held for a few at a time. */
+int csched_rows_read(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
+typedef struct {
+    uint32_t next;      /* the first row that is not taken yet, or the number of rows; to begin with 0 */
+    uint32_t count;     /* rows that were packed */
+    uint32_t functions; /* how many different functions they have; more than 64 are not all told */
+    uint32_t function[64];
+} csched_rows_packed_t;
+
+/* Packs those of `count` rows, from `packed->next` on, that are of that run and were submitted from `since` on and before
+ * `until`; returns the bytes, at most CSCHED_PACKED_MOST a row. They are taken: their tickets become 0. Without `out`
+ * they are only taken. */
+int64_t csched_rows_pack(csched_journey_t *rows, uint32_t count, uint32_t run, uint64_t since, uint64_t until,
+                         char *out, csched_rows_packed_t *packed);
+/* The other way round, of bytes that may be anybody's: CSCHED_ECORRUPT unless they are `count` rows. */
+int csched_rows_unpack(const char *data, uint64_t size, uint32_t run, uint32_t count, csched_journey_t *rows);
+/* Appends rows of a file to the journeys of a scheduler that has no tasks, to fold them. */
+int csched_rows_restore(csched_t *s, const csched_journey_t *rows, uint32_t count);
+
 /* cffi: end */
 
 #endif

@@ -90,6 +90,44 @@ class Timeline(Protocol):
         """A span for each task that runs now."""
 
 
+class Part(Protocol):
+    """Journeys of one run among those of a look of a `RowReader`."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def functions(self) -> tuple[int, ...] | None:
+        """Numbers of their functions; None: too many to tell."""
+
+    @property
+    def data(self) -> bytes:
+        """The rows, packed."""
+
+
+class RowReader(Protocol):
+    """Reads journeys as tasks end; see `scheduled.packed_rows`. One thread at a time."""
+
+    count: int
+
+    @property
+    def at(self) -> int: ...
+
+    def written(self) -> int: ...
+
+    def from_the_oldest(self) -> RowReader: ...
+
+    def look(self) -> int: ...
+
+    def first(self) -> tuple[int, int] | None: ...
+
+    def take(self, run: int, since: int, until: int = ...) -> Part: ...
+
+    def leave(self, run: int, since: int, until: int = ...) -> None: ...
+
+    def rows(self) -> bytes: ...
+
+
 class FailureFold(Protocol):
     """Failures of one type with one traceback."""
 
@@ -236,6 +274,9 @@ class Observer(Protocol):
 
     def timeline(self) -> Timeline:
         """A new fold of the journeys, which does not keep the backend alive."""
+
+    def row_reader(self) -> RowReader:
+        """A new reader of the journeys from now on, which keeps them alive, but no workers."""
 
     def spans_between(
         self, start_ns: int, end_ns: int, most: int, run: int | None = None

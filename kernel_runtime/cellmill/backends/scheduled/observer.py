@@ -10,7 +10,7 @@ from ...history import Moved
 from ...run_registry import Run
 from ...telemetry.account import Account
 from ...telemetry.time_left import TimeLeft
-from . import accounts, timeline
+from . import accounts, packed_rows, timeline
 from .advising import Adviser
 from .dependencies import DependencyPicture
 from .inspecting import Inspector
@@ -93,6 +93,9 @@ class Observer:
 
     def timeline(self) -> timeline.Timeline:
         return timeline.Timeline(self._scheduler)
+
+    def row_reader(self) -> packed_rows.RowReader:
+        return packed_rows.RowReader(self._scheduler)
 
     def spans_between(
         self, start_ns: int, end_ns: int, most: int, run: int | None = None

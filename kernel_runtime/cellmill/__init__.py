@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import account as account
     from .api import cancel as cancel
-    from .api import compare as compare
     from .api import failures as failures
     from .api import journey_rows as journey_rows
     from .api import journeys as journeys
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from .api import pause as pause
     from .api import reattach as reattach
     from .api import resume as resume
-    from .api import runs as runs
     from .api import set_priority as set_priority
     from .api import why as why
     from .diagnostics.tracebacks import traceback as traceback
@@ -50,11 +48,18 @@ if TYPE_CHECKING:
     from .profiling import profile as profile
     from .randomness.seeds import seed as seed
     from .randomness.seeds import task_seed as task_seed
+    from .records.catalogue import compare as compare
+    from .records.catalogue import open_record as open_record
+    from .records.catalogue import runs as runs
+    from .records.record import Record as Record
+    from .records.recorder import RunRecorder as RunRecorder
     from .serialization.exceptions import RemoteTraceback as RemoteTraceback
     from .serialization.shared import Shared as Shared
     from .serialization.shared import share as share
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
+    from .views.played import Replay as Replay
+    from .views.played import replay as replay
     from .views.recording import Recording as Recording
     from .views.recording import record as record
 
@@ -65,7 +70,6 @@ _HOMES = {
         *(
             "account",
             "cancel",
-            "compare",
             "failures",
             "journey_rows",
             "journeys",
@@ -74,7 +78,6 @@ _HOMES = {
             "pause",
             "reattach",
             "resume",
-            "runs",
             "set_priority",
             "why",
         ),
@@ -102,6 +105,10 @@ _HOMES = {
     "pool": ("Pool",),
     "profiling": ("Profiler", "profile"),
     "serialization.exceptions": ("RemoteTraceback",),
+    "records.catalogue": ("compare", "open_record", "runs"),
+    "records.record": ("Record",),
+    "records.recorder": ("RunRecorder",),
+    "views.played": ("Replay", "replay"),
     "views.recording": ("Recording", "record"),
     "randomness.seeds": ("seed", "task_seed"),
     "serialization.shared": ("Shared", "share"),

@@ -15,11 +15,8 @@ from .errors import BackendError, DependencyError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .failure_folds import Failures, folds_of
 from .futures import OVER, Future
-from .history import RunRecord, Runs
 from .run_registry import Run
-from .telemetry import comparison
 from .telemetry.account import Account
-from .telemetry.comparison import Comparison, Side
 from .telemetry.schema import STAGES
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "account",
     "cancel",
-    "compare",
     "failures",
     "journey_rows",
     "journeys",
@@ -41,7 +37,6 @@ __all__ = [
     "questions_of",
     "reattach",
     "resume",
-    "runs",
     "set_priority",
     "why",
 ]
@@ -287,67 +282,6 @@ def _known(executor: Executor, run: Run | int) -> run_registry.Known:
         if known.id == wanted and known.backend() is executor._backend:
             return known
     raise UsageError(f"{wanted!r} is the number of no run of this executor that is remembered")
-
-
-def runs() -> Runs:
-    """The latest runs, newest last: a map, a cell's calls of one function, or a ``%%task``.
-
-    Each is a `RunRecord`: ``id``, ``name``, ``cell`` ("In[3]"), ``began``, ``wall`` (seconds), ``finished``, the
-    numbers of tasks ``submitted``, ``succeeded``, ``failed``, ``cancelled``, and ``busy``, the share of the workers'
-    time in your code. 256 are kept of those that are over. A notebook shows the list as a table.
-    """
-    return run_registry.records()
-
-
-def compare(before: RunRecord | Run | int | str, after: RunRecord | Run | int | str) -> Comparison:
-    """Two runs beside each other: what changed, and what is no more than chance.
-
-    Each is a run (itself, its record of `runs`, or its number), or a cell with all its runs, ``"In[3]"``. A cell that
-    was changed and executed again, or the same one with another backend or more workers: ``print(cellmill.compare(3,
-    5))`` says in its first sentence how much sooner it was done, and which functions' tasks took less or more time. A
-    notebook shows tables.
-
-    The time per task is called changed where the 95 % interval of the ratio of its medians does not contain 1 and it
-    exceeds what runs alike differ by, which at least three of them in `runs` tell; without these, 10 %. With fewer than
-    five tasks nothing is said of it. Raises `UsageError` for a run that is not remembered.
-    """
-    past = run_registry.records()
-    first, second = _side(before, past), _side(after, past)
-    if first.label == second.label:
-        first, second = (
-            Side(", ".join(f"run {run.id}" for run in side.runs), side.runs) for side in (first, second)
-        )
-    return comparison.compare(first, second, past)
-
-
-def _side(what: RunRecord | Run | int | str, past: Runs) -> Side:
-    if isinstance(what, RunRecord) and what.figures is not None:
-        return Side(_run_label(what, past), (what,))
-    if isinstance(what, str):
-        cell = "".join(what.split())
-        found = [run_registry.record_of(record.id, whole=True) for record in past if record.cell == cell]
-        if not found:
-            known = ", ".join(dict.fromkeys(record.cell for record in past if record.cell)) or "none"
-            raise UsageError(f"no run of a cell {what!r} is remembered; there are of: {known}")
-        return Side(_cell_label(cell), tuple(record for record in found if record is not None))
-    number = what.id if isinstance(what, Run | RunRecord) else what
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise UsageError(f"compare takes runs, their numbers, or cells such as 'In[3]', not {what!r}")
-    record = run_registry.record_of(number, whole=True)
-    if record is None:
-        raise UsageError(f"{number} is the number of no run that is remembered: cellmill.runs() has those")
-    return Side(_run_label(record, past), (record,))
-
-
-def _run_label(record: RunRecord, past: Runs) -> str:
-    """The cell, where no other run is of it; a run's number and name."""
-    if record.cell and sum(other.cell == record.cell for other in past) == 1:
-        return _cell_label(record.cell)
-    return f"run {record.id} ({record.name})"
-
-
-def _cell_label(cell: str) -> str:
-    return cell.replace("[", " [")
 
 
 def output(what: Future | Run | int | None = None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import __version__, bench
 from .bench.command import RESULTS, Suite, add_arguments, perform, suggestion
 
-COMMANDS = ("bench", "replay")
+COMMANDS = ("bench", "replay", "runs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
+    if options.command == "runs":
+        return _runs(options)
     return _replay(options) if options.command == "replay" else _bench(parser, options)
 
 
@@ -44,27 +46,94 @@ def _parser() -> argparse.ArgumentParser:
     add_arguments(measured)
     replay = commands.add_parser(
         "replay",
-        help="show a recorded run again, as one HTML page",
-        description="Make one HTML page of a run recorded by cellmill.record(path) or %%cellmill record FILE: the "
-        "views as they were, with a slider for the time. It opens in any browser, without a kernel or a network.",
+        help="show a recorded run again, as one HTML page or in the terminal",
+        description="Make one HTML page of a run recorded by cellmill.record(path) or %%cellmill record: the views as "
+        "they were, with a slider for the time. It opens in any browser, without a kernel or a network.",
     )
     replay.add_argument("file", type=Path, metavar="FILE", help="the recording")
     replay.add_argument(
         "--html", type=Path, metavar="PATH", help="where to write the page (default: FILE.html)"
     )
+    replay.add_argument(
+        "--terminal", action="store_true", help="play the record of a run here, as a bar, instead of a page"
+    )
+    replay.add_argument(
+        "--speed",
+        type=_speed,
+        default=1.0,
+        metavar="N",
+        help="of --terminal: so many times as fast (default: 1)",
+    )
+    runs = commands.add_parser(
+        "runs",
+        help="list the runs that are recorded in a folder",
+        description="List the runs recorded by cellmill.record(folder) or %%cellmill record FOLDER, oldest first.",
+    )
+    runs.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="default: what CELLMILL_RECORD names, else ~/.local/state/cellmill/runs",
+    )
     return parser
 
 
+def _speed(text: str) -> float:
+    speed = float(text)
+    if not 0 < speed < float("inf"):
+        raise argparse.ArgumentTypeError("a speed is greater than 0")
+    return speed
+
+
 def _replay(options: argparse.Namespace) -> int:
-    from .errors import CellmillError
+    from .errors import CellmillError, UsageError
+    from .records import form
+    from .records.record import read
+    from .views import played, terminal
     from .views.replay import write_page
 
     try:
-        page = write_page(options.file, options.html)
+        if form.is_record(options.file) or options.file.is_dir():
+            record = read(options.file)
+            for note in record.notes:
+                print(note, file=sys.stderr)
+            if options.terminal:
+                terminal.play(record, options.speed)
+                return 0
+            target = options.html or options.file.with_name(options.file.name + ".html")
+            page = played.page_of(record, target)
+        elif options.terminal:
+            raise UsageError(
+                f"{options.file} is no record of a run, which a terminal can play: cellmill.record(folder) makes those"
+            )
+        else:
+            page = write_page(options.file, options.html)
     except (CellmillError, OSError) as error:
         print(f"cellmill replay: {error}", file=sys.stderr)
         return 1
     print(f"Open {page.resolve().as_uri()}")
+    return 0
+
+
+def _runs(options: argparse.Namespace) -> int:
+    import warnings
+
+    from .errors import CellmillError
+    from .records import folders
+    from .records.catalogue import runs
+
+    try:
+        folder = options.folder or folders.usual()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = runs(folder)
+    except (CellmillError, OSError) as error:
+        print(f"cellmill runs: {error}", file=sys.stderr)
+        return 1
+    for warning in told:
+        print(f"cellmill runs: {warning.message}", file=sys.stderr)
+    print(found if found else f"no runs are recorded in {folder}")
     return 0
 
 

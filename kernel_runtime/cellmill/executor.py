@@ -25,6 +25,7 @@ from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
 from .process_context import thread_context
+from .records import recorder
 from .run_registry import Run
 from .serialization.function_code import function_name
 from .serialization.shared import Shared, share
@@ -84,6 +85,8 @@ class Executor(BaseExecutor):
         self._closed = self._paused = False
         self._process = os.getpid()
         registry.executors.add(self)
+        if backend != "inline":
+            recorder.start_by_setting()
         if registry.in_kernel():
             registry.attend()
 

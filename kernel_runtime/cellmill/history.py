@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from html import escape
+from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
@@ -96,6 +97,8 @@ class RunRecord:
     moved: Moved | None = None  # bytes of arguments and results; None: not known, or nothing is packed
     figures: RunFigures | None = field(default=None, repr=False, compare=False)  # for `cellmill.compare`
     code: CodeType | None = field(default=None, repr=False, compare=False)  # of the function; None: not known
+    label: str = ""  # the name that its record was given
+    path: Path | None = None  # of its record, where it was read from one; its number is negative then
 
     @property
     def outstanding(self) -> int:
@@ -107,8 +110,8 @@ class Runs(list[RunRecord]):
     """Records of runs, oldest first; a notebook shows them as a table."""
 
     def __repr__(self) -> str:
-        rows = [_COLUMNS, *map(_cells, self)]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
+        rows = self._table()
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = (
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
         )
@@ -117,8 +120,20 @@ class Runs(list[RunRecord]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no runs</p>"
-        body = "".join(_row(_cells(record)) for record in self)
-        return f"<table><thead>{_row(_COLUMNS, 'th')}</thead><tbody>{body}</tbody></table>"
+        heads, *rows = self._table()
+        body = "".join(map(_row, rows))
+        return f"<table><thead>{_row(heads, 'th')}</thead><tbody>{body}</tbody></table>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """The heads, and a row for each run; those of records begin with their day and end with name and file."""
+        if not any(record.path for record in self):
+            return [_COLUMNS, *map(_cells, self)]
+        rows = [(*_cells(record), record.label, record.path.name if record.path else "") for record in self]
+        days = [f"{record.began:%Y-%m-%d}" for record in self]
+        return [
+            ("day", *_COLUMNS[1:], "name of record", "file"),
+            *((day, *row[1:]) for day, row in zip(days, rows, strict=True)),
+        ]
 
 
 def _cells(record: RunRecord) -> tuple[str, ...]:

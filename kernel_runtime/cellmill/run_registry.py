@@ -29,7 +29,16 @@ from .process_context.settings import context_now
 from .serialization.exceptions import remote_traceback
 from .task import RunCounts
 
-__all__ = ["Run", "active_runs", "bump_epoch", "epoch", "on_run_started", "records", "stop_cell"]
+__all__ = [
+    "Run",
+    "active_runs",
+    "bump_epoch",
+    "epoch",
+    "on_run_ended",
+    "on_run_started",
+    "records",
+    "stop_cell",
+]
 
 REMEMBERED = 256  # runs that are over, and can still be asked about
 STOP = "Stop, which interrupted its cell"
@@ -38,6 +47,7 @@ STOP = "Stop, which interrupted its cell"
 cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
+_end_callbacks: list[EndCallback] = []
 _active: dict[int, Run] = {}
 _recent: deque[Known] = deque(maxlen=REMEMBERED)
 _records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
@@ -47,6 +57,9 @@ _epoch = 0
 _cell = ""  # the present cell as a person calls it: In[3]
 _watchers: weakref.WeakSet[CellWatcher] = weakref.WeakSet()
 _own: ContextVar[bool] = ContextVar("cellmill_own_runs", default=False)
+
+
+EndCallback = Callable[["Run", RunRecord, RunCounter], None]
 
 
 class Known(NamedTuple):
@@ -200,6 +213,9 @@ class Run:
             if self.listed:
                 _records.append(self._final)
             _ended.append((self, weakref.ref(backend)))
+            callbacks = list(_end_callbacks) if self.listed else []
+        for callback in callbacks:  # before its number is given back: they may ask the backend about it
+            callback(self, self._final, backend)
         backend.close_run(self.key)
         if self.tell_folded is not None:
             self.tell_folded()
@@ -288,6 +304,21 @@ def on_run_started(callback: Callable[[Run], None]) -> Callable[[], None]:
     return undo
 
 
+def on_run_ended(callback: EndCallback) -> Callable[[], None]:
+    """Call ``callback(run, record, backend)``, which must not raise, in the thread that ends a run, while the backend
+    still knows it; returns what undoes it.
+    """
+    with _lock:
+        _end_callbacks.append(callback)
+
+    def undo() -> None:
+        with _lock:
+            if callback in _end_callbacks:
+                _end_callbacks.remove(callback)
+
+    return undo
+
+
 def active_runs() -> list[Run]:
     """Runs that are not finished, oldest first."""
     with _lock:
@@ -353,6 +384,7 @@ def _leave_to_parent() -> None:  # runs and watchers are the parent's
     _active.clear()
     _ended.clear()
     _callbacks.clear()
+    _end_callbacks.clear()
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -134,7 +134,7 @@ def test_one_recording_at_a_time(executor: Executor, tmp_path: Path) -> None:
     first = cellmill.record(tmp_path / "first")
     second = cellmill.record(tmp_path / "second")
     assert "ended" in repr(first)
-    assert recording.stop_recording() is second
+    assert recording.stop_recording() == [second]
     with pytest.raises(UsageError, match="nothing"):
         recording.stop_recording()
     with pytest.raises(UsageError, match="limit"):

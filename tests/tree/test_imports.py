@@ -114,7 +114,9 @@ LAYERS = [
     },
     {"backends"},
     {"memo"},
-    {"registry", "executor", "api", "failure_folds", "profiling", "randomness.seeds"},
+    {"registry"},
+    {"records"},
+    {"executor", "api", "failure_folds", "profiling", "randomness.seeds"},
     {"parallel"},
     {
         "magics",
@@ -137,6 +139,8 @@ LAYERS = [
         "cli",
         "views.recording",
         "views.replay",
+        "views.played",
+        "views.terminal",
     },
 ]
 ROOMS = {f"cellmill.{name.partition('.')[0]}" for names in LAYERS for name in names if "." in name}

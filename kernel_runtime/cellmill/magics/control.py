@@ -21,7 +21,8 @@ SWITCH = ("on", "off")
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS [--ship DIR…] | preload MOD… | policy NAME"
     " | resources NAME=N… | output label|plain|lines N"
-    " | wait SECONDS | traceback full|short | profile [on|off] | record FILE|stop | compare RUN RUN | dask on|off"
+    " | wait SECONDS | traceback full|short | profile [on|off]"
+    " | record [FOLDER|FILE|on|off] | compare RUN RUN | dask on|off"
     " | cache [clear [FUNCTION] | limit SIZE] | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
@@ -42,8 +43,10 @@ HELP = """Show the workers, or change their settings.
     %cellmill traceback full|short errors with Cellmill's own lines, or ending at yours (if not set)
     %cellmill profile on|off       sample which functions tasks spend their time in, or no more; tasks that run too
     %cellmill profile              show it; the panel's tab Profile draws it
+    %cellmill record FOLDER        keep every run from now on in a folder (one that is there, or FOLDER/), a file for
+                                   each: cellmill.runs(FOLDER) lists them; on: in the usual folder
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
-    %cellmill record stop          end that
+    %cellmill record off           end both
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
     %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before
@@ -237,14 +240,27 @@ def _profile(line: Line, command: Word, arguments: list[Word]) -> str:
 
 
 def _record(line: Line, command: Word, arguments: list[Word]) -> str:
-    word = _one(line, command, arguments, "the name of a file, or stop")
+    if not arguments:
+        return (
+            "\n".join(map(repr, recording.under_way()))
+            or "nothing is recorded: %cellmill record on, or a folder"
+        )
+    word = _one(line, command, arguments, "a folder, a file, on or off")
     try:
-        if word.text == "stop":
-            done = recording.stop_recording()
-            return f"recorded {done.frames:,} frames: cellmill replay {done.path}"
-        return f"recording into {cellmill.record(word.text).path}; %cellmill record stop ends it"
+        if word.text in ("off", "stop"):
+            return "\n".join(map(_recorded, recording.stop_recording()))
+        made = cellmill.record(None if word.text == "on" else word.text)
     except (cellmill.CellmillError, OSError) as error:
         raise line.at(str(error), word) from None
+    if isinstance(made, cellmill.RunRecorder):
+        return f"every run from now on is recorded in {made.folder}; %cellmill record off ends it"
+    return f"recording into {made.path}; %cellmill record off ends it"
+
+
+def _recorded(done: cellmill.Recording | cellmill.RunRecorder) -> str:
+    if isinstance(done, cellmill.RunRecorder):
+        return f"recorded {counted(done.count, 'run')}: cellmill.runs({str(done.folder)!r})"
+    return f"recorded {done.frames:,} frames: cellmill replay {done.path}"
 
 
 def _compare(line: Line, command: Word, arguments: list[Word]) -> Comparison:

@@ -1,4 +1,4 @@
-"""Recording a run: every frame that a view could be sent, in a file that `cellmill replay` shows again.
+"""Recording what views show: every frame that one could be sent, in a file that `cellmill replay` shows again.
 
 In a notebook these are the very frames that its views are sent. Elsewhere a thread makes the same ones.
 """
@@ -16,6 +16,8 @@ from types import TracebackType
 
 from ..errors import UsageError, in_words
 from ..executor import peek_default_executor
+from ..records import folders, recorder
+from ..records.recorder import RunRecorder
 from ..telemetry import schema
 from ..telemetry.journal import JournalFull, JournalWriter
 from ..telemetry.progress import ProgressFold
@@ -146,13 +148,19 @@ class _Watcher:
                     self._take(found)
 
 
-def record(path: str | os.PathLike[str], limit: int = LIMIT) -> Recording:
-    """Record what the default executor does into a file, of at most ``limit`` bytes, readable by its owner alone.
+def record(path: str | os.PathLike[str] | None = None, limit: int = LIMIT) -> Recording | RunRecorder:
+    """Record every run from now on in a folder, a file for each run; or what views show in one file.
 
-    An older recording of that name is replaced; one that is under way ends. `cellmill replay FILE` makes a page of it.
-    Raises `UsageError` where the file is another one, and `OSError`.
+    A folder is one that is there, or a name that ends with ``/``; without one it is that of ``CELLMILL_RECORD``, or
+    ``~/.local/state/cellmill/runs``. `runs` lists what is in it, `open_record` reads it again.
+
+    Any other name is a file, into which frames of the views of the default executor go, of at most ``limit`` bytes. An
+    older recording of that name is replaced; one that is under way ends. `cellmill replay FILE` makes a page of either.
+    Files are readable by their owner alone. Raises `UsageError` where the file is another one, and `OSError`.
     """
     global _current
+    if path is None or os.fspath(path).endswith(os.sep) or Path(path).expanduser().is_dir():
+        return recorder.start(folders.usual() if path is None else path)
     if not isinstance(limit, int) or limit < 1 << 16:
         raise UsageError(f"limit must be a number of bytes, at least 65,536, not {limit!r}")
     if _current is not None:
@@ -162,10 +170,16 @@ def record(path: str | os.PathLike[str], limit: int = LIMIT) -> Recording:
         return _current
 
 
-def stop_recording() -> Recording:
-    """End the recording under way. Raises `UsageError` when there is none."""
-    found = _current
-    if found is None:
+def stop_recording() -> list[Recording | RunRecorder]:
+    """End all recording that is under way. Raises `UsageError` when there is none."""
+    found = [each for each in (_current, recorder.current()) if each is not None]
+    if not found:
         raise UsageError("nothing is being recorded: begin with cellmill.record(path)")
-    found.stop()
+    for each in found:
+        each.stop()
     return found
+
+
+def under_way() -> list[Recording | RunRecorder]:
+    """What records now."""
+    return [each for each in (_current, recorder.current()) if each is not None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cellmill.api import compare
 from cellmill.errors import UsageError
 from cellmill.executor import Executor
+from cellmill.records.catalogue import compare
 from cellmill.telemetry import schema
 from cellmill.telemetry.comparison import Table
 

@@ -54,12 +54,12 @@ class TimelineSection:
         if not running and still == self._still:
             return None
         self._still = None if running else still
-        frame = self._changes(folded, running, folded.function_names)
+        frame = self.changes(folded, running, folded.function_names)
         frame["workers"] = workers
         self._free_at = time.monotonic() + (len(frame["spans"]) + len(running)) / BYTES_PER_SECOND
         return frame
 
-    def _changes(self, folded: Folded, running: bytes, names: Mapping[int, str]) -> schema.Timeline:
+    def changes(self, folded: Folded, running: bytes, names: Mapping[int, str]) -> schema.Timeline:
         """The frame with what changed since the last one."""
         state = folded.state
         place = (folded.work, int(state.generation))

@@ -1,0 +1,1 @@
+"""Runs that last: a file for each run, what reads it again, and what is made of it."""

@@ -1,0 +1,181 @@
+"""Recording runs: what is in a file is what the kernel knew, of each run its own, also when its process is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cellmill
+from cellmill import Executor, cli
+from cellmill.views.terminal import play
+from tests.support import tasks
+from tests.support.helpers import SECONDS
+
+
+def fails_at_tens(x: int) -> int:
+    if x % 10 == 0:
+        raise ValueError("a ten")
+    return x
+
+
+def rows(record: cellmill.Record) -> list[dict[str, object]]:
+    return [{**row, "run": None} for row in record.journeys()]
+
+
+def test_what_is_recorded_is_what_the_kernel_keeps(pool: Executor, tmp_path: Path) -> None:
+    with cellmill.record(tmp_path):
+        assert len(list(pool.map(tasks.double, range(2000)))) == 2000
+        assert len(list(pool.map(fails_at_tens, range(300), return_exceptions=True))) == 300
+        assert len(list(pool.map(tasks.double, range(50), chunksize=1))) == 50
+    ours, kept = cellmill.runs()[-3:], cellmill.runs(tmp_path)
+    for here, there in zip(ours, kept, strict=True):
+        live, again = cellmill.open_record(here), cellmill.open_record(there)
+        assert rows(live) == rows(again)
+        assert (again.state, again.missing, again.notes) == ("whole", 0, [])
+        assert [getattr(there, name) for name in FIELDS] == [getattr(here, name) for name in FIELDS]
+        assert again.failures == live.failures
+    assert again.account["tasks"] == 50
+    assert [run.failed for run in kept] == [0, 30, 0]
+    assert cellmill.open_record(kept[1]).failures[0].count == 30
+    assert "2000" not in repr(kept)
+    assert "2,000" in repr(kept)
+    assert str(kept[0].path.name) in kept._repr_html_()
+
+
+FIELDS = ("name", "cell", "began", "wall", "finished", "submitted", "succeeded", "failed", "moved", "figures")
+
+
+def test_records_are_compared_as_runs_are(pool: Executor, tmp_path: Path) -> None:
+    with cellmill.record(tmp_path):
+        for _ in range(2):
+            list(pool.map(tasks.double, range(500)))
+    first, second = cellmill.runs(tmp_path)
+    cellmill.open_record(first).rename("before the change")
+    told = cellmill.compare(first.path, cellmill.open_record(second))
+    assert "before the change" in told.sentence
+    assert cellmill.compare(first, second).changes[0].before.count == 500
+
+
+def test_single_calls_are_a_record_that_goes_on(pool: Executor, tmp_path: Path) -> None:
+    double = cellmill.parallel(tasks.double)
+    cellmill.set_default_executor(pool)
+    try:
+        with cellmill.record(tmp_path) as recording:
+            assert [double(x).result(SECONDS) for x in range(20)][-1] == 38
+            (run,) = cellmill.runs(tmp_path)
+            assert (run.succeeded, run.finished) == (20, False)
+            assert cellmill.open_record(run).state == "goes on"
+            assert "1 run" in repr(recording)
+        record = cellmill.open_record(run.path)
+        assert (record.state, len(record), record.run.succeeded) == ("stopped early", 20, 20)
+    finally:
+        cellmill.set_default_executor(None)
+
+
+def test_inline_runs_have_counts_and_no_journeys(inline: Executor, tmp_path: Path) -> None:
+    with cellmill.record(tmp_path):
+        assert list(inline.map(tasks.double, range(9)))[-1] == 16
+    (run,) = cellmill.runs(tmp_path)
+    assert run.succeeded == 9
+    assert "no journeys" in cellmill.open_record(run).notes[0]
+
+
+def test_threads_are_recorded_too(tmp_path: Path) -> None:
+    with Executor(2, backend="threads") as threads, cellmill.record(tmp_path):
+        assert list(threads.map(tasks.double, range(100)))[-1] == 198
+    (run,) = cellmill.runs(tmp_path)
+    assert len(cellmill.open_record(run)) == 100
+
+
+SETTING = """
+import os, sys
+os.environ["CELLMILL_RECORD"] = sys.argv[1]
+from cellmill import Executor
+def f(x): return x
+with Executor(2) as ex:
+    print(sum(ex.map(f, range(1000))))
+"""
+
+
+def test_the_environment_asks_for_records(script: Callable[..., str], tmp_path: Path) -> None:
+    assert script(SETTING, str(tmp_path / "all")) == "499500\n"
+    (run,) = cellmill.runs(tmp_path / "all")
+    assert (run.name, run.succeeded, run.finished) == ("f", 1000, True)
+
+
+KILLED = """
+import sys, time
+import cellmill
+from cellmill import Executor
+def f(x):
+    time.sleep(1e-4)
+    return x
+ex = Executor(2)
+cellmill.record(sys.argv[1])
+for value in ex.map(f, range(300_000), chunksize=20):
+    if value == 2000:
+        print("under way", flush=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_kernel_leaves_what_was_written(tmp_path: Path, seed: int) -> None:
+    folder = tmp_path / "runs"
+    with subprocess.Popen([sys.executable, "-c", KILLED, f"{folder}/"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        least = random.Random(seed).randrange(2000, 40_000)
+        deadline = time.monotonic() + SECONDS
+        while not (found := list(folder.glob("*"))) or found[0].stat().st_size < least:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+    (run,) = cellmill.runs(folder)
+    record = cellmill.open_record(run)
+    assert record.state == "cut off"
+    assert 1000 < len(record) <= run.succeeded  # counts are written a moment after journeys
+    assert run.figures is not None
+    assert run.figures.tasks == len(record)
+    positions = [row["position"] for row in record.journeys()]
+    assert len(set(positions)) == len(positions)
+
+
+def test_the_command_line_lists_and_plays(
+    pool: Executor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with cellmill.record(tmp_path):
+        list(pool.map(fails_at_tens, range(100), return_exceptions=True))
+    assert cli.main(["runs", str(tmp_path)]) == 0
+    assert "fails_at_tens" in capsys.readouterr().out
+    (run,) = cellmill.runs(tmp_path)
+    assert cli.main(["replay", "--terminal", "--speed", "1e6", str(run.path)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "100 of 100, 10 failed, 0 running, 0 waiting" in last
+    assert cli.main(["runs", str(tmp_path / "none")]) == 1
+    assert cli.main(["replay", str(tmp_path)]) == 1
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_a_terminal_plays_at_any_speed(
+    pool: Executor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with cellmill.record(tmp_path):
+        list(pool.map(tasks.double, range(100)))
+    record = cellmill.open_record(cellmill.runs(tmp_path)[0])
+    slept: list[float] = []
+    play(record, 0.001, sys.stdout, slept.append)
+    assert len(slept) == 20
+    assert sum(slept) == pytest.approx(1000 * _length(record), rel=0.01)
+
+
+def _length(record: cellmill.Record) -> float:
+    stamps = [(row["submitted"], row["finished"]) for row in record.journeys()]
+    return (max(end for _, end in stamps) - min(start for start, _ in stamps)) / 1e9

@@ -51,8 +51,14 @@ if TYPE_CHECKING:
     from .records.catalogue import compare as compare
     from .records.catalogue import open_record as open_record
     from .records.catalogue import runs as runs
+    from .records.observing import TaskEnd as TaskEnd
+    from .records.observing import log_tasks as log_tasks
+    from .records.observing import on_task as on_task
     from .records.record import Record as Record
     from .records.recorder import RunRecorder as RunRecorder
+    from .records.spans import export_spans as export_spans
+    from .records.tables import save_journeys as save_journeys
+    from .records.trace import save_trace as save_trace
     from .serialization.exceptions import RemoteTraceback as RemoteTraceback
     from .serialization.shared import Shared as Shared
     from .serialization.shared import share as share
@@ -106,7 +112,11 @@ _HOMES = {
     "profiling": ("Profiler", "profile"),
     "serialization.exceptions": ("RemoteTraceback",),
     "records.catalogue": ("compare", "open_record", "runs"),
+    "records.observing": ("TaskEnd", "log_tasks", "on_task"),
     "records.record": ("Record",),
+    "records.spans": ("export_spans",),
+    "records.tables": ("save_journeys",),
+    "records.trace": ("save_trace",),
     "records.recorder": ("RunRecorder",),
     "views.played": ("Replay", "replay"),
     "views.recording": ("Recording", "record"),

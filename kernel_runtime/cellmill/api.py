@@ -15,9 +15,9 @@ from .errors import BackendError, DependencyError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .failure_folds import Failures, folds_of
 from .futures import OVER, Future
+from .records.catalogue import What, open_record
 from .run_registry import Run
 from .telemetry.account import Account
-from .telemetry.schema import STAGES
 
 if TYPE_CHECKING:
     import pandas
@@ -238,26 +238,15 @@ def journey_rows(executor: Executor | None = None) -> Iterator[dict[str, Any]]:
         yield from found.journey_rows()
 
 
-def journeys(run: Run | None = None, executor: Executor | None = None) -> pandas.DataFrame:
-    """Journeys as a table, of one run or of all; see `journey_rows` for the columns."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise BackendError("journeys() needs pandas: pip install 'cellmill[report]'") from error
-    columns = [
-        "task",
-        "run",
-        "function",
-        "element",
-        "worker",
-        "status",
-        "attempt",
-        "pack_ns",
-        "position",
-        *STAGES,
-    ]
-    table = pandas.DataFrame(journey_rows(executor), columns=columns)
-    return table if run is None else table[table["run"] == run.key].reset_index(drop=True)
+def journeys(run: What = None, executor: Executor | None = None) -> pandas.DataFrame:
+    """Journeys as a table, of one run (itself, its number, a record or its file) or of all that are kept; see
+    `journey_rows` for the columns. `save_journeys` writes them as CSV or Parquet.
+    """
+    from .records import tables  # loads numpy and pandas
+
+    if run is not None:
+        return tables.frame(open_record(run))
+    return tables.frame_of(journey_rows(executor))
 
 
 def account(run: Run | int | None = None, executor: Executor | None = None) -> Account:

@@ -21,7 +21,9 @@ from cellmill.task import POLICIES
 
 Matcher = Callable[[CompletionContext], SimpleMatcherResult]
 
-_LINE = re.compile(r"\s*(%cellmill|%journeys|%why|%%parallel|%%pfor|%%speedup|%%task)\s+(.*)$", re.DOTALL)
+_LINE = re.compile(
+    r"\s*(%cellmill|%journeys|%trace|%why|%%parallel|%%pfor|%%speedup|%%task)\s+(.*)$", re.DOTALL
+)
 _FRAGMENT = re.compile(r"[^\s,=]*$")
 _DEFINITION = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
@@ -59,6 +61,8 @@ def _offers(
         return _control(words, fragment), "keyword"
     if magic == "%journeys":
         return ([] if words else journeys.names()), "variable"
+    if magic == "%trace":
+        return ([] if words else ["save"]), "keyword"
     if magic == "%why":
         return _futures(ip, words), "variable"
     options = {

@@ -60,7 +60,8 @@ HELP = """Show the workers, or change their settings.
     %cellmill help                 this text
 
 The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop), %%task
-(a cell in the background), %journeys (where the time went) and %why (why a task waits);
+(a cell in the background), %journeys (where the time went), %trace (a run for Perfetto)
+and %why (why a task waits);
 `%%pfor?` shows their help.
 """
 

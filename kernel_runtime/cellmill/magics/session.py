@@ -18,7 +18,18 @@ import cellmill_widgets.progress
 from cellmill.by_value import kernel_modules
 from cellmill.cell_output.request import ask_requests
 from cellmill.diagnostics.tracebacks import shorten
-from cellmill.magics import control, dashboard, journeys, parallel, pfor, speedup, task, waiting, why
+from cellmill.magics import (
+    control,
+    dashboard,
+    journeys,
+    parallel,
+    pfor,
+    speedup,
+    task,
+    trace,
+    waiting,
+    why,
+)
 from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
@@ -201,6 +212,10 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         __tracebackhide__ = True
         task.run_task(ip, arrivals, line, cell)
 
+    def trace_magic(line: str) -> Any:
+        __tracebackhide__ = True
+        return trace.run_trace(line)
+
     def why_magic(line: str) -> None:
         __tracebackhide__ = True
         why.run_why(ip, line)
@@ -212,6 +227,7 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
     pfor_magic.__doc__ = pfor.HELP
     speedup_magic.__doc__ = speedup.HELP
     task_magic.__doc__ = task.HELP
+    trace_magic.__doc__ = trace.HELP
     why_magic.__doc__ = why.HELP
     return {
         ("line", "cellmill"): no_var_expand(cellmill_magic),
@@ -222,5 +238,6 @@ def _magics(ip: InteractiveShell, arrivals: Arrivals) -> dict[tuple[str, str], C
         ("cell", "speedup"): no_var_expand(speedup_magic),
         ("line", "speedup"): no_var_expand(speedup_magic),
         ("cell", "task"): no_var_expand(task_magic),
+        ("line", "trace"): no_var_expand(trace_magic),
         ("line", "why"): no_var_expand(why_magic),
     }

@@ -21,6 +21,7 @@ from .recorder import current
 
 __all__ = ["compare", "open_record", "runs"]
 
+What: TypeAlias = "str | os.PathLike[str] | RunRecord | Run | Record | int | None"
 Compared: TypeAlias = "RunRecord | Run | Record | int | str | os.PathLike[str]"
 
 
@@ -46,7 +47,17 @@ def runs(folder: str | os.PathLike[str] | None = None) -> Runs:
     return Runs(found)
 
 
-def open_record(what: str | os.PathLike[str] | RunRecord | Run | int) -> Record:
+def or_latest(what: What) -> str | os.PathLike[str] | RunRecord | Run | Record | int:
+    """The same, or the latest run of this kernel. Raises `UsageError` where there is none."""
+    if what is not None:
+        return what
+    known = run_registry.records()
+    if not known:
+        raise UsageError("there is no run yet: a map, a call of a parallel function, or a %%task makes one")
+    return known[-1]
+
+
+def open_record(what: str | os.PathLike[str] | RunRecord | Run | Record | int) -> Record:
     """A run with the journeys of its tasks: of a file, or as far as this kernel keeps them of a run (itself, its record
     of `runs`, or its number).
 

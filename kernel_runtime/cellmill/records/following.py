@@ -64,6 +64,7 @@ class Follower:
     """
 
     what = "following the runs"
+    always = False  # also tasks outside of runs are followed
 
     def __init__(self, name: str) -> None:
         self._begun: deque[tuple[Run, Followed]] = deque()
@@ -73,10 +74,11 @@ class Follower:
         self._lock = threading.Lock()
         self._look_lock = threading.Lock()
         self._wake = threading.Event()
-        self._over, self._idle = False, True
+        self._over, self._idle, self._started = False, True, False
         self._process = os.getpid()
         for executor in registry.open_executors():
             self._follow(executor._backend)
+        self._started = True
         self._undo = (run_registry.on_run_started(self._on_begin), run_registry.on_run_ended(self._on_end))
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -145,6 +147,10 @@ class Follower:
             found = self._followed.get(id(backend))
             if found is None or found.backend is not backend:
                 found = self._followed[id(backend)] = Followed(backend)
+                if (
+                    self.always and self._started and found.reader is not None
+                ):  # it is new: all that it has done is news
+                    found.reader.from_the_oldest()
             return found
 
     # -- the thread
@@ -155,7 +161,7 @@ class Follower:
                 self._idle = True  # first: a run that begins from now on wakes
                 going = self._begun or any(each.runs for each in list(self._followed.values()))
                 self._idle = not going
-                self._wake.wait(INTERVAL if going else REST if self._followed else None)
+                self._wake.wait(INTERVAL if going or self.always else REST if self._followed else None)
                 self._wake.clear()
                 self._look()
             self._look(last=True)
@@ -213,8 +219,9 @@ class Follower:
 
     def _let_go(self) -> None:
         """Backends without runs for a while: they may be gone for good."""
+        kept = {id(each._backend) for each in registry.open_executors()} if self.always else set[int]()
         for key, followed in list(self._followed.items()):
-            if not followed.runs and time.monotonic() - followed.free_since > REST:
+            if key not in kept and not followed.runs and time.monotonic() - followed.free_since > REST:
                 with self._lock:
                     self._followed.pop(key, None)
 

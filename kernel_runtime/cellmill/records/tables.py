@@ -1,0 +1,150 @@
+"""Journeys as tables: a pandas frame, CSV and Parquet, also of a million tasks."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..backends.scheduled.figures import STATUSES
+from ..backends.scheduled.scheduler import JOURNEY, NO_WORKER
+from ..errors import BackendError, UsageError
+from ..telemetry.schema import STAGES
+from .catalogue import What, open_record, or_latest
+from .record import Record
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+
+COLUMNS = (
+    "task",
+    "run",
+    "function",
+    "element",
+    "worker",
+    "status",
+    "attempt",
+    "pack_ns",
+    "position",
+    *STAGES,
+)
+_INSTALL = "pip install 'cellmill[export]'"
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise BackendError(f"journeys() needs pandas: {_INSTALL}") from error
+    return pandas
+
+
+def frame_of(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
+    """Journeys that come as dicts as a frame."""
+    return _pandas().DataFrame(rows, columns=list(COLUMNS))
+
+
+def frame(record: Record) -> pandas.DataFrame:
+    """Journeys as a frame, a row for each task; stamps and workers that are not known are missing (`pandas.NA`)."""
+    pandas = _pandas()
+    rows, known = _columns(record), {}
+    for name, (values, missing) in rows.items():
+        known[name] = values if missing is None else pandas.arrays.IntegerArray(values, missing)
+    for name, texts in _texts(record).items():
+        known[name] = pandas.Categorical.from_codes(known[name], categories=texts)
+    return pandas.DataFrame({name: known[name] for name in COLUMNS})
+
+
+def save_journeys(path: str | os.PathLike[str], run: What = None) -> Path:
+    """Write the journeys of a run as CSV or Parquet, by the name's end: of a run, its number, a record or its file;
+    without one of the latest run. Stamps are nanoseconds of the monotonic clock, empty where they are not known.
+
+    CSV needs nothing else, Parquet pyarrow. Raises `UsageError` for another end of the name.
+    """
+    target = Path(path).expanduser()
+    writers = {".csv": _write_csv, ".parquet": _write_parquet}
+    write = writers.get(target.suffix.lower())
+    if write is None:
+        raise UsageError(f"{target} is neither .csv nor .parquet: the name's end tells the format")
+    write(open_record(or_latest(run)), target)
+    return target
+
+
+def _write_csv(record: Record, path: Path) -> None:
+    names, statuses = record.names, STATUSES
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for (
+            ticket,
+            run,
+            function,
+            element,
+            worker,
+            status,
+            attempt,
+            *stamps,
+            pack_ns,
+            position,
+        ) in record.tuples():
+            place = "" if worker == NO_WORKER else worker
+            told = (ticket, run, names.get(function, "?"), element, place, statuses[status], attempt)
+            writer.writerow((*told, int(pack_ns), position, *(stamp or "" for stamp in stamps)))
+
+
+def _write_parquet(record: Record, path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise BackendError(f"Parquet needs pyarrow: {_INSTALL}") from error
+    texts, columns = _texts(record), {}
+    for name, (values, missing) in _columns(record).items():
+        column = pyarrow.array(values, mask=missing)
+        columns[name] = pyarrow.DictionaryArray.from_arrays(column, texts[name]) if name in texts else column
+    parquet.write_table(pyarrow.table({name: columns[name] for name in COLUMNS}), path)
+
+
+def _columns(record: Record) -> dict[str, tuple[numpy.ndarray, numpy.ndarray | None]]:
+    """Values of each column, and where they are missing; functions and statuses as positions in `_texts`."""
+    try:
+        import numpy
+    except ImportError as error:
+        raise BackendError(f"columns of journeys need numpy: {_INSTALL}") from error
+    kind = [
+        *(("task", "u8"), ("run", "u4"), ("function", "u4"), ("element", "u4"), ("worker", "u2")),
+        *(("status", "u1"), ("attempt", "u1"), ("stamps", "u8", 8), ("pack_ns", "f4"), ("position", "u4")),
+    ]
+    rows = numpy.frombuffer(record.rows, dtype=kind)
+    assert rows.dtype.itemsize == JOURNEY.size
+    found: dict[str, Any] = {
+        name: (rows[name].astype("i8"), None) for name in ("task", "run", "element", "attempt", "position")
+    }
+    found["pack_ns"] = rows["pack_ns"].astype("i8"), None
+    found["status"] = rows["status"].astype("i4"), None
+    numbers, places = numpy.unique(rows["function"], return_inverse=True)
+    found["function"] = places.astype("i4"), None
+    found["worker"] = rows["worker"].astype("i8"), rows["worker"] == NO_WORKER
+    for at, stage in enumerate(STAGES):
+        stamps = rows["stamps"][:, at]
+        found[stage] = stamps.astype("i8"), stamps == 0
+    names = [record.names.get(int(number), "?") for number in numbers]
+    distinct = list(dict.fromkeys(names))  # a function that was defined again has several numbers
+    if len(distinct) != len(names):
+        found["function"] = numpy.array([distinct.index(name) for name in names], "i4")[places], None
+    status_of = list(dict.fromkeys(STATUSES))
+    found["status"] = (
+        numpy.array([status_of.index(name) for name in STATUSES], "i4")[found["status"][0]],
+        None,
+    )
+    return found
+
+
+def _texts(record: Record) -> dict[str, list[str]]:
+    """The texts that the numbers of two columns stand for."""
+    numbers = sorted({row[2] for row in record.tuples()})
+    functions = dict.fromkeys(record.names.get(number, "?") for number in numbers)
+    return {"function": list(functions), "status": list(dict.fromkeys(STATUSES))}

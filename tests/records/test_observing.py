@@ -1,0 +1,84 @@
+"""Observers are told of every task, and one that fails is removed, said once, and harms nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+
+import pytest
+
+import cellmill
+from cellmill import Executor, UsageError
+from tests.support import tasks
+from tests.support.helpers import SECONDS
+
+
+def fails_at_tens(x: int) -> int:
+    if x % 10 == 0:
+        raise ValueError("a ten")
+    return x
+
+
+def test_every_task_is_told_once(pool: Executor) -> None:
+    seen: list[cellmill.TaskEnd] = []
+    stop = cellmill.on_task(seen.append)
+    list(pool.map(fails_at_tens, range(300), return_exceptions=True))
+    run = cellmill.runs()[-1].id
+    assert pool.submit(tasks.double, 4).result(SECONDS) == 8
+    stop()
+    of_run = [end for end in seen if end.run == run]
+    assert len(of_run) == 300
+    assert sum(end.status == "failed" for end in of_run) == 30
+    assert all(end.ran > 0 and end.queued >= 0 and end.worker in (0, 1) for end in of_run)
+    (alone,) = [end for end in seen if end.run is None]
+    assert (alone.function, alone.status) == ("double", "done")
+    list(pool.map(tasks.double, range(10)))
+    assert len(seen) == 301
+
+
+def test_tasks_of_an_executor_that_comes_later_are_told() -> None:
+    seen: list[cellmill.TaskEnd] = []
+    stop = cellmill.on_task(seen.append)
+    with Executor(1) as executor:
+        assert executor.submit(tasks.double, 4).result(SECONDS) == 8
+        stop()
+    assert [end.function for end in seen] == ["double"]
+
+
+def test_an_observer_that_fails_is_removed_and_said_once(pool: Executor) -> None:
+    told, over = [], threading.Event()
+
+    def broken(end: cellmill.TaskEnd) -> None:
+        told.append(end)
+        over.set()
+        raise RuntimeError("no space in the notebook")
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        stop = cellmill.on_task(broken)
+        assert list(pool.map(tasks.double, range(20)))[-1] == 38
+        assert over.wait(SECONDS)
+        stop()
+        list(pool.map(tasks.double, range(20)))
+    assert len(told) == 1
+    (warning,) = [each for each in said if "observer" in str(each.message)]
+    assert "broken was removed: it raised RuntimeError: no space in the notebook" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_records_of_logging_have_the_fields(pool: Executor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "cellmill.tasks")
+    stop = cellmill.log_tasks()
+    list(pool.map(fails_at_tens, range(20), return_exceptions=True))
+    stop()
+    records = [each for each in caplog.records if each.name == "cellmill.tasks"]
+    assert [each.levelname for each in records].count("WARNING") == 2
+    assert len(records) == 20
+    assert records[0].cellmill["function"] == "fails_at_tens"  # type: ignore[attr-defined]
+    assert "fails_at_tens #" in records[0].getMessage()
+
+
+def test_an_observer_is_a_function() -> None:
+    with pytest.raises(UsageError, match="function of one argument"):
+        cellmill.on_task(7)  # type: ignore[arg-type]

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .records.observing import on_task as on_task
     from .records.record import Record as Record
     from .records.recorder import RunRecorder as RunRecorder
+    from .records.report import report as report
     from .records.spans import export_spans as export_spans
     from .records.tables import save_journeys as save_journeys
     from .records.trace import save_trace as save_trace
@@ -114,6 +115,7 @@ _HOMES = {
     "records.catalogue": ("compare", "open_record", "runs"),
     "records.observing": ("TaskEnd", "log_tasks", "on_task"),
     "records.record": ("Record",),
+    "records.report": ("report",),
     "records.spans": ("export_spans",),
     "records.tables": ("save_journeys",),
     "records.trace": ("save_trace",),

@@ -118,6 +118,8 @@ class Record:
         if self.state == EARLY:
             found.append(
                 "Recording was switched off before the run was over: this is what there was by then."
+                if self.run.outstanding
+                else "Recording was switched off while the run could still get calls; those that it had got are over."
             )
         if self.missing:
             found.append(

@@ -50,11 +50,11 @@ def frame_of(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
 def frame(record: Record) -> pandas.DataFrame:
     """Journeys as a frame, a row for each task; stamps and workers that are not known are missing (`pandas.NA`)."""
     pandas = _pandas()
-    rows, known = _columns(record), {}
-    for name, (values, missing) in rows.items():
+    (columns, texts), known = _columns(record), {}
+    for name, (values, missing) in columns.items():
         known[name] = values if missing is None else pandas.arrays.IntegerArray(values, missing)
-    for name, texts in _texts(record).items():
-        known[name] = pandas.Categorical.from_codes(known[name], categories=texts)
+    for name, words in texts.items():
+        known[name] = pandas.Categorical.from_codes(known[name], categories=words)
     return pandas.DataFrame({name: known[name] for name in COLUMNS})
 
 
@@ -101,15 +101,15 @@ def _write_parquet(record: Record, path: Path) -> None:
         from pyarrow import parquet
     except ImportError as error:
         raise BackendError(f"Parquet needs pyarrow: {_INSTALL}") from error
-    texts, columns = _texts(record), {}
-    for name, (values, missing) in _columns(record).items():
+    (columns, texts), made = _columns(record), {}
+    for name, (values, missing) in columns.items():
         column = pyarrow.array(values, mask=missing)
-        columns[name] = pyarrow.DictionaryArray.from_arrays(column, texts[name]) if name in texts else column
-    parquet.write_table(pyarrow.table({name: columns[name] for name in COLUMNS}), path)
+        made[name] = pyarrow.DictionaryArray.from_arrays(column, texts[name]) if name in texts else column
+    parquet.write_table(pyarrow.table({name: made[name] for name in COLUMNS}), path)
 
 
-def _columns(record: Record) -> dict[str, tuple[numpy.ndarray, numpy.ndarray | None]]:
-    """Values of each column, and where they are missing; functions and statuses as positions in `_texts`."""
+def native(record: Record) -> numpy.ndarray:
+    """The rows as numpy has them, without a copy. Raises `BackendError` without numpy."""
     try:
         import numpy
     except ImportError as error:
@@ -120,31 +120,34 @@ def _columns(record: Record) -> dict[str, tuple[numpy.ndarray, numpy.ndarray | N
     ]
     rows = numpy.frombuffer(record.rows, dtype=kind)
     assert rows.dtype.itemsize == JOURNEY.size
-    found: dict[str, Any] = {
-        name: (rows[name].astype("i8"), None) for name in ("task", "run", "element", "attempt", "position")
-    }
-    found["pack_ns"] = rows["pack_ns"].astype("i8"), None
-    found["status"] = rows["status"].astype("i4"), None
+    return rows
+
+
+def functions_of(record: Record, rows: numpy.ndarray) -> tuple[numpy.ndarray, list[str]]:
+    """For each row the place of its function in a list of names: one that was defined again has several numbers."""
+    import numpy
+
     numbers, places = numpy.unique(rows["function"], return_inverse=True)
-    found["function"] = places.astype("i4"), None
+    names = [record.names.get(int(number), "?") for number in numbers]
+    distinct = list(dict.fromkeys(names))
+    return numpy.array([distinct.index(name) for name in names], "i4")[places], distinct
+
+
+def _columns(record: Record) -> tuple[dict[str, tuple[Any, Any]], dict[str, list[str]]]:
+    """Values of each column and where they are missing; and the texts that the numbers of two of them stand for."""
+    import numpy
+
+    rows = native(record)
+    found: dict[str, tuple[Any, Any]] = {
+        name: (rows[name].astype("i8"), None)
+        for name in ("task", "run", "element", "attempt", "position", "pack_ns")
+    }
+    statuses = list(dict.fromkeys(STATUSES))
+    found["status"] = numpy.array([statuses.index(name) for name in STATUSES], "i4")[rows["status"]], None
+    places, functions = functions_of(record, rows)
+    found["function"] = places, None
     found["worker"] = rows["worker"].astype("i8"), rows["worker"] == NO_WORKER
     for at, stage in enumerate(STAGES):
         stamps = rows["stamps"][:, at]
         found[stage] = stamps.astype("i8"), stamps == 0
-    names = [record.names.get(int(number), "?") for number in numbers]
-    distinct = list(dict.fromkeys(names))  # a function that was defined again has several numbers
-    if len(distinct) != len(names):
-        found["function"] = numpy.array([distinct.index(name) for name in names], "i4")[places], None
-    status_of = list(dict.fromkeys(STATUSES))
-    found["status"] = (
-        numpy.array([status_of.index(name) for name in STATUSES], "i4")[found["status"][0]],
-        None,
-    )
-    return found
-
-
-def _texts(record: Record) -> dict[str, list[str]]:
-    """The texts that the numbers of two columns stand for."""
-    numbers = sorted({row[2] for row in record.tuples()})
-    functions = dict.fromkeys(record.names.get(number, "?") for number in numbers)
-    return {"function": list(functions), "status": list(dict.fromkeys(STATUSES))}
+    return found, {"function": functions, "status": statuses}

@@ -143,8 +143,13 @@ def _task(
 
 def _slice(name: str, place: tuple[int, int], at: float, length: float, args: dict[str, Any]) -> Event:
     return {
-        "ph": "X", "name": name, "pid": place[0], "tid": place[1],
-        "ts": round(at, 3), "dur": round(length, 3), "args": args,
+        "ph": "X",
+        "name": name,
+        "pid": place[0],
+        "tid": place[1],
+        "ts": round(at, 3),
+        "dur": round(length, 3),
+        "args": args,
     }
 
 

@@ -1,0 +1,59 @@
+"""A report and a replay in a real browser, light and dark: drawn, without an error, and no network is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import cellmill
+from cellmill import Executor
+from tests.browser.conftest import SCREENSHOTS
+from tests.support import tasks
+
+pytestmark = pytest.mark.browser
+GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}
+TITLE_COLOUR = {"light": "#3a424b", "dark": "#c8ced6"}
+COLOUR = """() => {
+    for (const made of Bokeh.documents) for (const model of made._all_models.values())
+        if (model.type === 'Title') return model.text_color;
+    return '';
+}"""
+
+
+def test_a_report_and_a_replay(browser: Browser, pool: Executor, tmp_path: Path) -> None:
+    with cellmill.record(tmp_path):
+        list(pool.map(tasks.double, range(500)))
+        list(pool.map(tasks.double, range(500)))
+    one, two = cellmill.runs(tmp_path)
+    pages = [cellmill.report(tmp_path / "one.html", one), cellmill.report(tmp_path / "two.html", one, two)]
+    for look in ("light", "dark"):
+        page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=look)
+        problems: list[str] = []
+        page.on("pageerror", lambda error, kept=problems: kept.append(str(error)))
+        page.on(
+            "console", lambda said, kept=problems: kept.append(said.text) if said.type == "error" else None
+        )
+        page.on(
+            "request", lambda asked, kept=problems: None if _is_here(asked.url) else kept.append(asked.url)
+        )
+        for path in pages:
+            page.goto(path.as_uri())
+            expect(page.locator("canvas").first).to_be_visible()
+            page.wait_for_function(f"({COLOUR})() === '{TITLE_COLOUR[look]}'")
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == GROUND[look]
+            width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert width[0] <= width[1]
+            page.screenshot(path=SCREENSHOTS / f"report-{path.stem}-{look}.png", full_page=True)
+        page.goto(cellmill.replay(one).save(tmp_path / "replay.html").as_uri())
+        page.get_by_role("tab", name="Timeline").click()
+        expect(page.get_by_text("500 tasks on")).to_be_visible()
+        page.get_by_role("tab", name="Journey").click()
+        expect(page.get_by_text("Run times of double")).to_be_visible()
+        page.close()
+        assert problems == []
+
+
+def _is_here(url: str) -> bool:
+    return url.startswith(("file:", "data:", "blob:"))

@@ -1,0 +1,101 @@
+"""Reports: one page with what the run was, that asks for nothing else."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cellmill
+from cellmill import BackendError, Executor
+from cellmill.records import figures
+from tests.support import tasks
+
+
+def fails_at_tens(x: int) -> int:
+    if x % 10 == 0:
+        raise ValueError("<b>a ten</b>")
+    return x
+
+
+@pytest.fixture(scope="module")
+def records(pool: Executor, tmp_path_factory: pytest.TempPathFactory) -> list[cellmill.Record]:
+    """Two maps: one with failures."""
+    folder = tmp_path_factory.mktemp("runs")
+    with cellmill.record(folder):
+        list(pool.map(fails_at_tens, range(300), return_exceptions=True))
+        list(pool.map(tasks.double, range(300)))
+    return [cellmill.open_record(run) for run in cellmill.runs(folder)]
+
+
+def test_a_page_tells_what_the_run_was(records: list[cellmill.Record], tmp_path: Path) -> None:
+    page = cellmill.report(tmp_path / "run.html", records[0])
+    text = page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert page.stat().st_size < 5e6
+    words = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    for told in (
+        "300 tasks of fails_at_tens ran on 2 workers (local)",
+        "30 failed",
+        records[0].account["sentence"],
+        "&lt;b&gt;a ten&lt;/b&gt;",
+        records[0].head["host"],
+        records[0].head["python"],
+        "Not in this report",
+    ):
+        assert told in words
+    assert "<b>a ten" not in text
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", words)
+
+
+def test_two_are_beside_each_other(records: list[cellmill.Record], tmp_path: Path) -> None:
+    text = cellmill.report(tmp_path / "two.html", *records).read_text()
+    told = cellmill.compare(*records)
+    assert told._repr_html_() in text
+    assert text.count("Timeline of") >= 2
+
+
+def test_a_run_of_this_kernel_and_one_without_journeys(
+    pool: Executor, inline: Executor, tmp_path: Path
+) -> None:
+    list(pool.map(tasks.double, range(20)))
+    assert "20 tasks of double" in cellmill.report(tmp_path / "live.html").read_text()
+    list(inline.map(tasks.double, range(7)))
+    text = cellmill.report(tmp_path / "inline.html").read_text()
+    assert "7 tasks of double" in text
+    assert "no journeys" in text
+
+
+def test_curves_are_what_the_stamps_say(records: list[cellmill.Record]) -> None:
+    found = figures.Figures(records[0])
+    rows = list(records[0].journeys())
+    step = found.curves["at"][1]
+    assert float(found.curves["rate"].sum() * step) == pytest.approx(
+        300, abs=15
+    )  # all but those of the first moment
+    assert found.curves["waiting"][-1] == found.curves["running"][-1] == 0
+    assert found.curves["running"].max() <= 2
+    (times,) = found.functions
+    assert times.failed == 30
+    assert times.seconds.sum() == pytest.approx(sum(row["finished"] - row["started"] for row in rows) / 1e9)
+    assert len(found.bars["begin"]) == 300
+
+
+def test_shares_of_time_add_up_to_the_time_of_tasks(records: list[cellmill.Record]) -> None:
+    found = figures.Figures(records[0])
+    begins, ends = np.array(found.shares["begin"]), np.array(found.shares["end"])
+    busy = float(((ends - begins) * np.array(found.shares["share"])).sum())
+    assert busy == pytest.approx(float(found.functions[0].seconds.sum()), rel=0.1)
+    assert max(found.shares["share"]) <= 1
+
+
+def test_without_bokeh_it_is_said(
+    records: list[cellmill.Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    with pytest.raises(BackendError, match=r"cellmill\[report\]"):
+        cellmill.report(tmp_path / "run.html", records[0])
+    assert not list(tmp_path.iterdir())

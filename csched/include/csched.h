@@ -145,7 +145,7 @@ typedef struct {
     uint64_t blob;
     uint64_t address;
     uint64_t size;
-    uint64_t limit_ns; /* CSCHED_ATTEMPT: the time limit of the task */
+    uint64_t limit_ns; /* CSCHED_ATTEMPT, CSCHED_OVERDUE: the time limit of the task */
 } csched_message_t;
 
 typedef struct { /* 96 bytes: one row of the journey ring */

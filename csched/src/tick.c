@@ -24,7 +24,8 @@ static void check_element(csched_t *s, uint32_t index, const task_t *task, uint6
                                 .worker = index,
                                 .slot = ticket_slot(task->ticket),
                                 .detail = element,
-                                .ticket = task->ticket};
+                                .ticket = task->ticket,
+                                .limit_ns = task->timeout_ns};
     message_push(s, &message);
 }
 
@@ -43,8 +44,12 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
     if (now < since || now - since < task->timeout_ns)
         return;
     task->flags |= FLAG_OVERDUE;
-    csched_message_t message = {
-        .kind = CSCHED_OVERDUE, .worker = index, .slot = ticket_slot(ticket), .detail = NO_ELEMENT, .ticket = ticket};
+    csched_message_t message = {.kind = CSCHED_OVERDUE,
+                                .worker = index,
+                                .slot = ticket_slot(ticket),
+                                .detail = NO_ELEMENT,
+                                .ticket = ticket,
+                                .limit_ns = task->timeout_ns};
     message_push(s, &message);
 }
 

@@ -14,7 +14,7 @@ import enum
 import importlib.util
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ _Undo = Callable[[], Any]
 _Pairs = tuple[tuple[str, Any], ...]
 _BASIC = (bool, int, float, str, type(None))
 _LATE = ("numpy", "pandas", "matplotlib")
+OF_A_THREAD = ("decimal", "errors", "arrays")  # of the settings
 _OWN_OF_A_PROCESS = ("backend", "interactive", "toolbar")  # of matplotlib's: what shows figures, and how
 
 
@@ -99,16 +100,29 @@ def put(now: Settings, before: Settings | None = None, own_process: bool = True)
 
     Not ``own_process``: this is the kernel's, where those that hold for a process are as they should be.
     """
-    undo: list[_Undo] = []
-    for name in Settings._fields if own_process else ("decimal", "errors", "arrays"):
-        value = getattr(now, name)
-        if before is None or value != getattr(before, name):
-            undo.append(_PUT[name](value))
-    if own_process:
-        _remember(now)
-        was = before or _UNTOLD
-        undo.append(lambda: _remember(was))
-    return undo
+    names = Settings._fields if own_process else OF_A_THREAD
+    undo = _put(names, now, before)
+    return undo + _remembered(now, before) if own_process else undo
+
+
+def put_shared(now: Settings, before: Settings) -> list[_Undo]:
+    """Put those in force that hold for a whole process, where they differ; what makes that undone."""
+    names = [name for name in Settings._fields if name not in OF_A_THREAD]
+    return _put(names, now, before) + _remembered(now, before)
+
+
+def _put(names: Iterable[str], now: Settings, before: Settings | None) -> list[_Undo]:
+    return [
+        _PUT[name](getattr(now, name))
+        for name in names
+        if before is None or getattr(now, name) != getattr(before, name)
+    ]
+
+
+def _remembered(now: Settings, before: Settings | None) -> list[_Undo]:
+    _remember(now)
+    was = before or _UNTOLD
+    return [lambda: _remember(was)]
 
 
 def with_shared(settings: Settings, process: Settings) -> Settings:

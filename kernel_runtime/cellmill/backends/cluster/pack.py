@@ -16,7 +16,7 @@ OUTCOME = struct.Struct(
     "=IIIIQQQQQ"
 )  # kind, status, failures, marks, ticket, size, received, started, finished
 INPUT = struct.Struct("=QQ")  # status, size
-PAGE = struct.Struct("=QQ")  # what runs: ticket, element
+PAGE = struct.Struct("=QQQ")  # what runs: ticket, element, since when
 TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them
 VALUE, NONE, ERROR = 0, 1, 2  # statuses, the same
 UNNAMED = "cellmill"  # what clusters show of packs without a function

@@ -24,8 +24,13 @@ class Page:
 
     def read(self) -> tuple[int, int]:
         """Return the ticket of the task (0: none), and the element of a chunk."""
-        ticket, element = PAGE.unpack_from(self._memory)
+        ticket, element, _ = PAGE.unpack_from(self._memory)
         return int(ticket), int(element)
+
+    def since(self, ticket: int) -> int:
+        """Return when this task began, or the element of it that runs, in nanoseconds; 0: it does not run."""
+        runs, _, since = PAGE.unpack_from(self._memory)
+        return int(since) if runs == ticket else 0
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

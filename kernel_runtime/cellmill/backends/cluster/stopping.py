@@ -12,12 +12,14 @@ from typing import Any, Protocol
 from ...task import NO_RUN
 from ..scheduled.gate import Gate
 from ..scheduled.scheduler import Scheduler, ffi, with_gil
+from . import clocks
 from .engines.protocol import Engine
 from .lane import Lane
 from .pack import INTERRUPT
 
 GRACE_SECONDS = 0.5
 LOOK_SECONDS = 0.02
+SLICE_SECONDS = 0.1  # of a wait for a task's time to be up
 MOST_TARGETS = 1 << 16
 
 
@@ -64,8 +66,27 @@ class RemoteStopper:
             self._end([(int(found.worker), ticket)])
         return None if rc == 0 else rc == 1
 
-    def overdue(self, ticket: int, element: int) -> None:
-        """A task ran past its time limit."""
+    def overdue(self, ticket: int, element: int, limit_ns: int) -> None:
+        """A task was sent to a remote worker longer ago than its time limit: it is ended once it has run so long. One
+        that only waits there, behind others or for its turn, is called back.
+        """
+        threading.Thread(
+            target=self._limit, args=(ticket, element, limit_ns), name="cellmill-limit", daemon=True
+        ).start()
+
+    def _limit(self, ticket: int, element: int, limit_ns: int) -> None:
+        worker = worker_of(self._handle, ticket)
+        lane = self.pool.members.get(worker) if worker is not None else None
+        while lane is not None and lane.page.known and not self._gate.foreign:
+            begun = lane.page.since(ticket)
+            left = (begun + limit_ns - clocks.now()) / 1e9 if begun else LOOK_SECONDS
+            if begun and left <= 0:
+                break
+            if not begun:
+                lane.ask_back()
+            time.sleep(min(left, SLICE_SECONDS))
+            if worker_of(self._handle, ticket) != worker:
+                return
         found = ffi.new("csched_target_t *")
         if with_gil.csched_interrupt(self._handle, ticket, element, found):
             self._end([(int(found.worker), ticket)])

@@ -56,8 +56,8 @@ class Events:
     def changed(self, data: bytes) -> None:
         changes.hear(data, self._functions.by_name)
 
-    def overdue(self, ticket: int, element: int) -> None:
-        self.stopper.overdue(ticket, element)
+    def overdue(self, ticket: int, element: int, limit_ns: int) -> None:
+        self.stopper.overdue(ticket, element, limit_ns)
 
     def corrupt(self, worker: int) -> None:
         self.pool.kill(worker)

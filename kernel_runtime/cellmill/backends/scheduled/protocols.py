@@ -95,7 +95,7 @@ class TaskStopper(Protocol):
 
     def stop_task(self, ticket: int) -> bool | None: ...
 
-    def overdue(self, ticket: int, element: int) -> None: ...
+    def overdue(self, ticket: int, element: int, limit_ns: int) -> None: ...
 
 
 class OutputListener(Protocol):
@@ -180,7 +180,7 @@ class TaskEvents(Protocol):
     def changed(self, data: bytes) -> None:
         """A task changed what it captured, or an argument; see `changes`."""
 
-    def overdue(self, ticket: int, element: int) -> None:
+    def overdue(self, ticket: int, element: int, limit_ns: int) -> None:
         """The task, or this element of it, ran past its time limit."""
 
     def corrupt(self, worker: int) -> None:

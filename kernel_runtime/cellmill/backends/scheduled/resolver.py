@@ -190,7 +190,7 @@ class Resolver:
                     )
                     self._again(ticket, failed)
                 elif ticket:
-                    self._events.overdue(ticket, detail)
+                    self._events.overdue(ticket, detail, limit_ns)
                 else:  # its memory does not hold what it must
                     self._events.corrupt(worker)
             with_gil.csched_messages_commit(scheduler.handle, n)

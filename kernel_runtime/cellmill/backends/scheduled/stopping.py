@@ -54,7 +54,7 @@ class Targets:
             self._end([_target(found)])
         return None if rc == 0 else rc == 1
 
-    def overdue(self, ticket: int, element: int) -> None:
+    def overdue(self, ticket: int, element: int, limit_ns: int) -> None:
         """A task ran past its time limit, or this element of a chunk."""
         found = ffi.new("csched_target_t *")
         if with_gil.csched_interrupt(self._handle, ticket, element, found):

@@ -24,6 +24,8 @@ from ..pack import LEAVE
 from . import kept, measure, modules
 from .profiler import RemoteProfiler
 from .runner import RemoteRunner
+from .turns import turns
+from .visit import learn
 
 _runners: dict[tuple[bytes, int], RemoteRunner] = {}
 _profilers: dict[bytes, RemoteProfiler] = {}  # by token
@@ -76,6 +78,7 @@ def hear(message: bytes) -> Any:
             left = leaving.pop(token, [])
         kept.forget(token)
         modules.forget(token)
+        turns.forget(token)
         for leave in left:
             leave()
     return None
@@ -130,8 +133,8 @@ def _greet(data: list[Any], begun: int) -> bytes:
                 if settings["process"] != measure.process():
                     generation, listing, shipment = settings["modules"]
                     texts, archive = pickle.loads(data[2]) if len(data) > 2 else ({}, None)
+                    learn(head.token, generation, listing, texts)
                     modules.take_shipment(head.token, shipment, archive)
-                    modules.learn(head.token, generation, listing, texts)
                 answer["page"] = _runner(head.token, head.runner).settle_in(settings)
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")

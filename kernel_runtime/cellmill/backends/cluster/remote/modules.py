@@ -1,4 +1,4 @@
-"""The caller's own modules in a remote worker: as the caller has them, and only while its packs run.
+"""The caller's own modules in a remote worker: as the caller has them, and only while its packs run (see `turns`).
 
 A worker may live for days, and has in `sys.modules` what it imported first. So a caller's modules come as sources, and
 are loaded from them. While no pack of this caller runs, `sys.modules` is as others have it: with their modules of these
@@ -38,7 +38,6 @@ class CallerModules:
             set()
         )  # packages without a source that only hold what came; parts of what is shipped
         self.shipped: Shipped | None = None
-        self.running = 0  # packs
         self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
         self._reads: Any = module_reads.NOTHING  # what was set in them, meanwhile
         self._hidden: dict[str, ModuleType] = {}  # of others, while ours are there
@@ -72,36 +71,47 @@ class CallerModules:
         if before is not None:
             before.remove()
 
-    def learn(self, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
-        """Take in sources; return whether modules that were loaded here have gone, to be loaded anew."""
-        if generation < self.generation:  # by way of a lane that goes
-            return False
-        self.texts.update(texts)
-        self.lacking(listing)
-        anew = generation != self.generation or any(
+    def follows(self, generation: int, listing: Listing) -> bool:
+        """Whether modules that were loaded here have to be loaded anew."""
+        return generation != self.generation or any(
             self.imported[name].path != source.path
             or self.imported[name].version != version_of(source.path)
             or digest_of(text_of(source.path) or b"") != source.digest
             for name, source in listing.items()
             if name in self.imported
         )
-        here = _active is self
-        if here:
-            self.take_out()
+
+    def learn(self, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> None:
+        """Take in sources, also while tasks of this caller run."""
+        self.texts.update(texts)
+        self.lacking(listing)
+        before = self._names()
         if generation != self.generation:
             self.sources.clear()
         self.sources.update(listing)
         self.generation = generation
-        if anew:
-            self._loaded.clear()
-            self.imported.clear()
-            self.beside.clear()
-            self._reads = module_reads.NOTHING
-        self.others.clear()
         self.texts = {s.digest: self.texts[s.digest] for s in self.sources.values() if s.digest in self.texts}
-        if here:
-            self.put_in()
-        return anew
+        if _active is not self:
+            self.others.clear()
+            return
+        self._look_at_others((self.sources.keys() & sys.modules.keys()) - before)
+        names = self._names()
+        for name in (names - before) & sys.modules.keys():
+            self._hidden[name] = sys.modules.pop(name)
+            self._bind(name, names)
+
+    def anew(self) -> CallerModules:
+        """Return one that has the same texts, and nothing loaded."""
+        made = CallerModules()
+        made.generation, made.shipped = self.generation, self.shipped
+        made.sources.update(self.sources)
+        made.texts.update(self.texts)
+        return made
+
+    @property
+    def plain(self) -> bool:
+        """Whether this caller has the modules that others have."""
+        return self.shipped is None and not self._names()
 
     def _names(self) -> set[str]:
         """Return the names that mean something else for this caller than for others."""
@@ -115,7 +125,7 @@ class CallerModules:
 
     def put_in(self) -> None:
         """Have `sys.modules` be the caller's."""
-        self._look_at_others()
+        self._look_at_others((self.sources.keys() & sys.modules.keys()) - self._loaded.keys())
         names = self._names()
         self._hidden = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
         sys.modules.update(self._loaded)
@@ -149,11 +159,10 @@ class CallerModules:
         sys.modules.update(self._hidden)
         self._hidden = {}
 
-    def _look_at_others(self) -> None:
-        """Find modules of others that were loaded from these very texts, and use them: not those that refer to others
-        that differ.
+    def _look_at_others(self, there: set[str]) -> None:
+        """Find modules of others, by these names, that were loaded from these very texts, and use them: not those that
+        refer to others that differ.
         """
-        there = (self.sources.keys() & sys.modules.keys()) - self._loaded.keys()
         there = {name for name in there if not self._is_shipped(name)}
         if all(self.others.get(name) is sys.modules[name] for name in there):
             return
@@ -209,50 +218,48 @@ def lacking(token: bytes, listing: Listing, shipment: Shipment | None) -> tuple[
         return caller.lacking(listing), caller.lacks(shipment)
 
 
+def learn(
+    token: bytes, generation: int, listing: Listing, texts: Mapping[bytes, bytes], *, alone: bool
+) -> None:
+    """Take in sources of this caller's. ``alone``: those whose modules are in `sys.modules` now are its tasks."""
+    with _lock:
+        caller = _callers.setdefault(token, CallerModules())
+        if generation < caller.generation:  # by way of a lane that goes
+            return
+        if caller.follows(generation, listing) or (caller is _active and not alone):
+            caller = _callers[token] = caller.anew()  # tasks that run go on with what they have
+        caller.learn(generation, listing, texts)
+
+
 def take_shipment(token: bytes, shipment: Shipment | None, archive: bytes | None) -> None:
     """See `CallerModules.take_shipment`."""
     with _lock:
         _callers.setdefault(token, CallerModules()).take_shipment(shipment, archive)
 
 
-def learn(token: bytes, generation: int, listing: Listing, texts: Mapping[bytes, bytes]) -> bool:
-    """See `CallerModules.learn`."""
+def of(token: bytes) -> CallerModules:
+    """Return the modules that tasks of this caller find from now on."""
     with _lock:
-        return _callers.setdefault(token, CallerModules()).learn(generation, listing, texts)
+        return _callers.setdefault(token, CallerModules())
 
 
-def enter(token: bytes) -> CallerModules | None:
-    """A pack of this caller begins. `leave` follows."""
-    with _lock:
-        caller = _callers.get(token)
-        if caller is not None:
-            caller.running += 1
-            _switch(caller)
-        return caller
-
-
-def leave(caller: CallerModules | None) -> None:
-    """It has ended."""
-    if caller is None:
-        return
-    with _lock:
-        caller.running -= 1
-        if not caller.running and caller is _active:
-            _switch(next((other for other in _callers.values() if other.running), None))
-
-
-def _switch(caller: CallerModules | None) -> None:
+def put_in(caller: CallerModules) -> None:
+    """Have `sys.modules` be this caller's, until `take_out`."""
     global _active
-    if caller is _active:
-        return
-    if _active is not None:
-        _active.take_out()
-    elif _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
-    _active = caller
-    if caller is not None:
+    with _lock:
+        if _finder not in sys.meta_path:
+            sys.meta_path.insert(0, _finder)
+        _active = caller
         caller.put_in()
-    else:
+
+
+def take_out() -> None:
+    """Have `sys.modules` be as others have it."""
+    global _active
+    with _lock:
+        caller, _active = _active, None
+        if caller is not None:
+            caller.take_out()
         with contextlib.suppress(ValueError):
             sys.meta_path.remove(_finder)
 
@@ -261,8 +268,6 @@ def forget(token: bytes) -> None:
     """The caller has gone."""
     with _lock:
         caller = _callers.pop(token, None)
-        if caller is not None and caller is _active:
-            _switch(next((other for other in _callers.values() if other.running), None))
         if caller is not None and caller.shipped is not None:
             caller.shipped.remove()
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import ctypes
 import pickle
 import threading
-from array import array
+import time
 from typing import Any
 
 from ....by_value import module_reads, watched
 from ....by_value.worker_data import noting_own
-from ....errors import PayloadError, is_a
+from ....errors import PayloadError
 from ....process_context.settings import under
-from ....randomness.generators import prepared
 from ....serialization import payload, read_only
-from ....serialization.chunk_outcomes import Outcomes, run_batch
 from ....serialization.exceptions import encode_error
 from ....serialization.function_code import load_function
 from ....serialization.unpacked import callee
@@ -29,12 +27,15 @@ from ..values.proxies import Outside
 from ..values.stores import joined
 from . import kept, measure, modules
 from .aside import take_place, wait_aside
+from .chunks import NO_ELEMENT, run_chunk
 from .context import RemoteContext
 from .functions import KnownFunctions
 from .output import OutputCapture
+from .turns import Turn, turns
+from .visit import Visit, learn
 from .work import Work, arguments, interrupted
 
-NO_ELEMENT = 2**32 - 1
+WAIT_SECONDS = 1.0  # for a turn, until tasks go back that may find room elsewhere
 _NOTHING: dict[str, Any] = {}
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
@@ -52,35 +53,39 @@ class RemoteRunner:
         self.function = 0
         self.element = 0
         self.outside: Outside | None = None  # where large results go
-        self._stopped: set[int] = set()
-        self._turn = threading.Lock()  # held while a pack runs
+        self.page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
+        self.stopped: set[int] = set()
+        self._in_hand = threading.Lock()  # held while a pack runs
         self._hearing = threading.Lock()
         self._work: Work | None = None  # in hand
+        self._turn: Turn | None = None  # of the pack in hand
         self._latest = 0  # pack that came
-        self._refused: set[int] = set()  # packs that have not come
-        self._page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
-        self._imports_told = 0
+        self._refused: set[int] = set()  # packs that have not come, or wait for their turn
+        self._changes: list[tuple[int, Any]] = []  # requests to be heeded behind the tasks before them
+        self._own: modules.CallerModules | None = None  # that tasks found last
+        self._imports_told: tuple[Any, int] = None, 0  # modules, and how many imports of these
 
     # -- the pack
 
     def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
         """Tasks one after another, until there are no more or the budget is used up."""
-        if not self._turn.acquire(
+        if not self._in_hand.acquire(
             blocking=False
         ):  # a task has left its place on the worker to others, and waits
-            wait_aside(self._turn)
+            wait_aside(self._in_hand)
         try:
-            return self._run(number, records, data, begun, budget_ns)
+            work = Work(number, list(PACKED.iter_unpack(records)), data, begun, begun + budget_ns)
+            while not self._stretch(work):
+                self._heed()
+            self._heed()
+            return work.reply(self.output.take())
         finally:
-            self._turn.release()
+            self._in_hand.release()
 
-    def _run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
-        work = Work(number, list(PACKED.iter_unpack(records)), data, begun, begun + budget_ns)
-        with self._hearing:
-            self._latest, self._work = number, work
-            if number in self._refused:
-                self._refused.discard(number)
-                work.stop = -1
+    def _stretch(self, work: Work) -> bool:
+        """Run the pack on up to the next word that changes what its tasks find; whether that was all."""
+        if not self._take_turn(work):
+            return self._hear_out(work)
         self.thread = threading.get_ident()
         kept.enter(self._token)
         self.known.shares.here()
@@ -88,47 +93,90 @@ class RemoteRunner:
         module_reads.several_threads = True
         payload.inputs.thawing = read_only.thawed
         self.output.listen()
-        own = modules.enter(self._token)
         self.context.begin_pack()
+        over = False
         try:
             while True:
                 try:
-                    self._go_on(work)
-                    self._hear_out(work)
+                    over = self._go_on(work) and self._hear_out(work)
                     break
                 except KeyboardInterrupt:  # one that came just before or after the task that it was meant for
                     self._cut(work)
+            return over
         finally:
-            self._calm()
+            self._calm(over)
             self.context.end_pack()
             self.output.end()
-            if own is not None and len(own.imported) != self._imports_told:
-                self._tell_imports(own, work)
-            modules.leave(own)
+            self._tell_imports(work)
             kept.leave()
-        return work.reply(self.output.take())
+            self._end_turn()
 
-    def _go_on(self, work: Work) -> None:
-        results, now, data, stopped = work.results, clocks.now, work.data, self._stopped
+    def _take_turn(self, work: Work) -> bool:
+        """Wait until this caller's tasks may run in the process; False: nothing more of the pack is to be run."""
+        guest, until = self._guest(), time.monotonic() + WAIT_SECONDS
+        rest = work.records[work.next :]
+        tickets = {record[2] for record in rest if record[0] == TASK}
+
+        def leaves() -> bool:
+            if tickets and time.monotonic() > until:
+                return True  # there may be room elsewhere
+            return work.number in self._refused or not tickets.isdisjoint(self.stopped)
+
+        turn = None if guest is None else turns.enter(guest, leaves)
+        left = guest is not None and turn is None
+        if (
+            guest is not None and left and any(record[0] == pack.CONTROL for record in rest)
+        ):  # which somebody awaits an answer to
+            turn = turns.enter(guest)
+        with self._hearing:
+            self._turn, self._latest = turn, work.number
+            if left or work.number in self._refused:
+                self._refused.discard(work.number)
+                self.stopped -= tickets
+                work.stop = work.next - 1
+            if guest is None or turn is not None:
+                self._work = work
+                return True
+            self._work = None
+            return False
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turns.leave(turn)
+
+    def _guest(self) -> Visit | None:
+        """Return what tasks need of this process; None where it is the caller's own."""
+        own, state = modules.of(self._token), self.context.state
+        if own is not self._own:
+            self._own = own
+            self.known.loaded.clear()  # they refer to others
+        return None if state is None else Visit(state, own, self.context.found)
+
+    def _go_on(self, work: Work) -> bool:
+        """Run tasks and heed words up to one that changes what tasks find: then return False."""
+        results, now, data, stopped = work.results, clocks.now, work.data, self.stopped
         records, functions = work.records, self.known.loaded
-        say, told = pack.PAGE.pack_into, self._page
+        say, told = pack.PAGE.pack_into, self.page
         for at in range(work.next, len(records)):
             work.next = at  # before the look at stop; partner: withdraw
             if at > work.stop:
-                return
+                return True
             kind, number, ticket, _, inputs, _, _, place, size = records[at]
             if kind != TASK:
-                self._other(kind, number, data[place : place + size], work)
+                if not self._other(kind, number, data[place : place + size], work):
+                    work.next = at + 1
+                    return False
                 continue
             received = started = now()
             if received > work.end and results:
-                return
+                return True
             if ticket in stopped:
                 results.append(interrupted(ticket, received))
                 continue
             take_place()
             self.ticket, self.function = ticket, number
-            say(told, 0, ticket, NO_ELEMENT)
+            say(told, 0, ticket, NO_ELEMENT, received)
             try:
                 function: Any = functions.get(number)
                 args: Any = ()
@@ -141,7 +189,7 @@ class RemoteRunner:
                         started = now()
                     if type(args) is dict:
                         with under(args.get("settings"), self.context.own_process):
-                            result = self._chunk(args, function, number, ticket, received, started)
+                            result = run_chunk(self, args, function, number, ticket, received, started)
                         self.ticket = 0
                         results.append(result)
                         continue
@@ -170,15 +218,20 @@ class RemoteRunner:
             if self.output.spoke:
                 self.output.end_of_task(ticket, number)
         work.next = len(records)
+        return True
 
-    def _hear_out(self, work: Work) -> None:
-        """Handle the other entries between tasks that were not begun: those come again, without these."""
+    def _hear_out(self, work: Work) -> bool:
+        """Handle the other entries between tasks that were not begun: those come again, without these. False: the next
+        one waits for what the last one changes.
+        """
         for at in range(max(work.next, work.heard), len(work.records)):
             work.heard = at
             kind, number, *_, place, size = work.records[at]
-            if kind != TASK:
-                self._other(kind, number, work.data[place : place + size], work)
+            if kind != TASK and not self._other(kind, number, work.data[place : place + size], work):
+                work.heard = at + 1
+                return False
         work.heard = len(work.records)
+        return True
 
     def _value(
         self, value: Any, ticket: int, name: str, received: int, started: int, finished: int
@@ -193,25 +246,24 @@ class RemoteRunner:
             except PayloadError as error:
                 failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
-            data = self._packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
+            data = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
         return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
 
-    def _packed(self, encoded: payload.Encoded, kept: bool, task: str = "") -> bytes:
+    def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> bytes:
         """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
         awaited = self._work is not None and not self._work.given_up
         return joined(self.outside.put(encoded, kept, task) if self.outside and awaited else encoded)
 
-    def _other(self, kind: int, number: int, body: memoryview, work: Work) -> None:
+    def _other(self, kind: int, number: int, body: memoryview, work: Work) -> bool:
+        """Heed a word; False: it changes what tasks find, which is done between stretches."""
         if kind == FUNCTION:
             self.known.learn(number, body)
-            return
+            return True
         request, content = pickle.loads(body)
-        if request == CONTEXT:
-            self.context.adopt(content)
-        elif request == MODULES:
-            if modules.learn(self._token, *content):
-                self.known.loaded.clear()
-        elif request == CALL:
+        if request in (CONTEXT, MODULES):
+            self._changes.append((request, content))
+            return False
+        if request == CALL:
             try:
                 function = watched.bare(load_function(memoryview(content)).function)
                 with noting_own():
@@ -220,12 +272,24 @@ class RemoteRunner:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
             work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
+        return True
 
-    def _tell_imports(self, own: modules.CallerModules, work: Work) -> None:
+    def _heed(self) -> None:
+        """Change what tasks find, while no task of this lane runs."""
+        changes, self._changes = self._changes, []
+        for request, content in changes:
+            if request == CONTEXT:
+                self.context.adopt(content)
+            else:
+                learn(self._token, *content)
+
+    def _tell_imports(self, work: Work) -> None:
         """Modules of the user's that were read from files here: the kernel sees whether these are edited."""
-        self._imports_told = len(own.imported)
-        data = pickle.dumps((False, list(own.imported.values())))
-        work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, data))
+        own = self._own
+        if own is not None and own.imported and self._imports_told != (own, len(own.imported)):
+            self._imports_told = own, len(own.imported)
+            data = pickle.dumps((False, list(own.imported.values())))
+            work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, data))
 
     def _tell_change(self, function: str, variables: tuple[str, ...], arguments: bool) -> None:
         """A task has changed what stays here: ahead of its result."""
@@ -233,99 +297,43 @@ class RemoteRunner:
         if self._work is not None:
             self._work.results.append((pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, data))
 
-    # -- chunks
-
-    def _chunk(
-        self, body: dict[str, Any], function: Any, number: int, ticket: int, received: int, started: int
-    ) -> tuple[Any, ...]:
-        """Elements of a map, or one batch, each with an outcome of its own."""
-        function = body.get("function", function)
-        name = self.known.name(number, function)
-        looked_at, function = function, watched.bare(function)
-        marks = array("Q")
-        if "draws" in body:
-            function = prepared(function, body)
-        items = body.pop("items")
-        if body["batch"]:
-            outcomes = Outcomes(0)
-            outcomes.values = run_batch(function, name, items, 0, outcomes.errors)
-            failures = len(outcomes.errors)
-        else:
-            outcomes, failures = self._elements(function, name, items, body["star"], ticket, marks)
-        finished = clocks.now()
-        watched.look(looked_at)
-        self.element = 0
-        data = self._packed(outcomes.encode(name), kept=False)
-        if len(marks) > 1:
-            data = b"".join((marks.tobytes(), data))
-        else:
-            del marks[:]
-        size = len(data) - len(marks) * marks.itemsize
-        return TASK, VALUE, failures, len(marks), ticket, size, received, started, finished, data
-
-    def _elements(
-        self, function: Any, name: str, items: list[Any], star: bool, ticket: int, marks: array[int]
-    ) -> tuple[Outcomes, int]:
-        outcomes = Outcomes(0)
-        values, errors, now, failures = outcomes.values, outcomes.errors, clocks.now, 0
-        say, told = pack.PAGE.pack_into, self._page
-        for i, item in enumerate(items):
-            self.element = i
-            say(told, 0, ticket, i)
-            marks.append(now())
-            try:
-                values.append(function(*item) if star else function(item))
-            except BaseException as error:
-                del values[i:]
-                values.append(None)
-                errors[i] = encode_error(error, name)
-                failures += 1
-                if (
-                    is_a(error, KeyboardInterrupt) and ticket in self._stopped
-                ):  # Stop is meant for all of them
-                    rest = range(i + 1, len(items))
-                    errors.update(dict.fromkeys(rest, errors[i]))
-                    values.extend([None] * len(rest))
-                    marks.extend([now()] * len(rest))
-                    return outcomes, failures + len(rest)
-        say(told, 0, ticket, NO_ELEMENT)
-        return outcomes, failures
-
     # -- beside the pack
 
     def settle_in(self, settings: dict[str, Any]) -> bool:
         """Prepare the remote worker before its first task. Returns whether it notes in a page what runs."""
         told = page.opened(settings["page"], settings["boot"])
         if told is not None:
-            self._page = told
+            self.page = told
+        in_caller = settings["process"] == measure.process()
+        self.context.settle_in(self._token, settings["context"], None if in_caller else settings["base"])
+        guest, initializer = self._guest(), settings["initializer"]
+        if guest is not None:  # what an initializer changes of the process is this caller's
+            self._turn = turns.enter(guest._replace(alone=initializer is not None))
         self.thread = threading.get_ident()
         self.output.listen()
         kept.enter(self._token)
-        own = modules.enter(self._token)
         try:
-            in_caller = settings["process"] == measure.process()
-            self.context.settle_in(settings["context"], None if in_caller else settings["base"])
             if settings["outside"] is not None:
                 self.outside = pickle.loads(settings["outside"])
                 self.outside.prepare()
             for name in settings["preload"]:
                 __import__(name)
-            if settings["initializer"] is not None:
-                initializer, initargs = pickle.loads(settings["initializer"])
+            if initializer is not None:
+                function, initargs = pickle.loads(initializer)
                 with noting_own():
-                    initializer(*initargs)
+                    function(*initargs)
         finally:
             self.thread = 0
             self.output.end()
-            modules.leave(own)
             kept.leave()
+            self._end_turn()
         return told is not None
 
     def interrupt(self, tickets: list[int]) -> None:
         """KeyboardInterrupt in the one of these that runs; the others are not begun."""
         with self._hearing:
-            self._stopped.update(tickets)
-            if self.thread and self.ticket in self._stopped:
+            self.stopped.update(tickets)
+            if self.thread and self.ticket in self.stopped:
                 _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
 
     def withdraw(self, packs: list[int]) -> dict[int, int]:
@@ -357,17 +365,18 @@ class RemoteRunner:
             work.given_up = True
             return begun, work.number, work.reply(self.output.take())
 
-    def _calm(self) -> None:
-        """No interrupt reaches this thread from now on."""
-        pack.PAGE.pack_into(self._page, 0, 0, 0)
+    def _calm(self, over: bool) -> None:
+        """No interrupt reaches this thread from now on. ``over``: nothing more of the pack comes."""
+        pack.PAGE.pack_into(self.page, 0, 0, 0, 0)
         while True:
             try:
                 with self._hearing:
                     thread, self.thread, self.ticket = self.thread, 0, 0
-                    self._work = None
                     if thread:
                         _raise_in_thread(ctypes.c_ulong(thread), None)
-                    self._stopped.clear()
+                    if over:
+                        self._work = None
+                        self.stopped.clear()
                 return
             except KeyboardInterrupt:
                 continue
@@ -379,13 +388,14 @@ class RemoteRunner:
         if record is None or record[0] != TASK:
             return
         if not work.results or work.results[-1][4] != record[2]:
-            if ticket != record[2] and record[2] not in self._stopped:
+            if ticket != record[2] and record[2] not in self.stopped:
                 return  # it has not begun: it is begun again
             work.results.append(interrupted(record[2], clocks.now()))
         work.next += 1
 
     def leave(self, *, alone: bool) -> None:
-        """The caller has gone."""
+        """The caller has gone: what still runs has had its turn."""
+        self._end_turn()
         self.context.leave()
         if self.outside is not None:
             self.outside.leave()

@@ -20,7 +20,7 @@ import pytest
 
 import cellmill
 from cellmill import BackendError, Executor, WorkerLostError
-from cellmill.backends.cluster.engines import dask
+from cellmill.backends.cluster.engines import dask, dask_buffers
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
 from tests.support.dasks import local_cluster
@@ -357,3 +357,37 @@ def test_a_cluster_of_dask_jobqueue() -> None:
             made.scale(jobs=2)
             _comes(lambda: len(executor.workers()) == 2)
         assert made.status.name == "running"
+
+
+def _filled(array: Any) -> tuple[int, Any]:
+    array += 1  # it is the task's own
+    return int(array[0]), array
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_large_arguments_go_as_arrays_where_numpy_is(
+    client: Any, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    """Dask copies these less often; where its scheduler or a worker lacks numpy they go as bytes."""
+    numpy = pytest.importorskip("numpy")
+    if not there:
+        monkeypatch.setattr(dask_buffers, "_HAS_NUMPY", "False")
+    sent, submit = list[type](), client.submit
+
+    def noting(function: Any, text: str, names: dict[str, Any], **how: Any) -> Any:
+        sent.extend(type(part) for part in names["data"] if len(part) > 500_000)
+        return submit(function, text, names, **how)
+
+    monkeypatch.setattr(client, "submit", noting)
+    with Executor(1, backend=client) as ex:
+        buffers: Any = ex._backend.engine._buffers  # type: ignore[attr-defined]
+        arrays = [numpy.full(1_000_000, i, numpy.uint8) for i in range(30)]
+        for turn in range(2):
+            found = [ex.submit(_filled, array) for array in arrays]
+            assert [future.result(SECONDS)[0] for future in found] == list(range(1, 31))
+            assert [int(future.result()[1][-1]) for future in found] == list(range(1, 31))
+            if turn == 0:
+                _comes(lambda: any(buffers._takes.values()) or not there)
+                sent.clear()
+        assert [int(array[0]) for array in arrays] == list(range(30))
+    assert set(sent) == {numpy.ndarray if there else bytes}

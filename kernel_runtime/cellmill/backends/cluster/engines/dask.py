@@ -16,6 +16,7 @@ from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ..remote import entry
 from ..values import folders
+from .dask_buffers import Buffers
 from .dask_demand import Placeholders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
@@ -71,6 +72,7 @@ class DaskEngine:
         self._mark = f"0{os.urandom(8).hex()}"
         self._heartbeats = Heartbeats()
         self._placeholders: Placeholders | None = None
+        self._buffers: Buffers | None = None
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._changes = threading.Event()
@@ -85,6 +87,7 @@ class DaskEngine:
         self._lanes = lanes
         expected = self._start(workers or available_cpus()) if self.owns else self._connect()
         self._placeholders = Placeholders(self._client, self._mark)
+        self._buffers = Buffers(self._client)
         self._watch()
         self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
         self._watcher.start()
@@ -256,7 +259,9 @@ class DaskEngine:
     # -- packs
 
     def send(self, key: Hashable, pack: int, data: list[Any], name: str) -> None:
-        address = key[0]  # type: ignore[index]
+        address: str = key[0]  # type: ignore[index]
+        if self._buffers is not None:
+            data = self._buffers.wrapped(address, data)
         with large_message(data):
             future = self._client.submit(
                 eval,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
@@ -113,6 +114,10 @@ class Future(BaseFuture[Any]):
     def fetch(self) -> None:
         """Have the value here, if it is not yet."""
 
+    def fetch_within(self, seconds: float) -> bool:
+        """Have the value here, if it is not yet; False: it takes longer."""
+        return True
+
     def _follow(self) -> _Followers:
         if self._followers is None:
             with SETTLING:
@@ -136,9 +141,12 @@ class Future(BaseFuture[Any]):
     @bounded_result(FINISHED)
     def result(self, timeout: float | None = None) -> Any:
         """The task's value; raises its exception, `CancelledError`, or `TimeoutError` after ``timeout`` seconds."""
+        end = 0.0 if timeout is None else time.monotonic() + timeout
         if self._state not in OVER:
             self._owner.wait(self, timeout)
         if self._state == FINISHED:
+            if timeout is not None and not self.fetch_within(end - time.monotonic()):
+                raise TimeoutError
             if self._exception is None:
                 return self._result
             unasked.forget(self, self._exception)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from cellmill import DependencyError, Executor, PayloadError, WorkerLostError
+from cellmill.backends.cluster.engines.dask_values import HeldByDask
 from tests.support import tasks
 from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
@@ -237,3 +239,25 @@ def test_it_can_be_switched_off_and_asked_for(client: Any) -> None:
         assert passed.bytes < BYTES // 2
         begun = time.monotonic()
     assert time.monotonic() - begun < SECONDS
+
+
+def test_the_bound_of_result_holds_while_a_value_is_fetched(
+    client: Any, ex: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun goes on: a later call has it."""
+    made = ex.submit(make, 6)
+    made.exception(SECONDS)
+    held, gather = threading.Event(), HeldByDask.get
+
+    def slow(self: HeldByDask, key: Any) -> Any:
+        assert held.wait(SECONDS)
+        return gather(self, key)
+
+    monkeypatch.setattr(HeldByDask, "get", slow)
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError):
+        made.result(0.2)
+    assert time.monotonic() - begun < SECONDS / 2
+    held.set()
+    assert (made.result(SECONDS)[1] == 6).all()
+    assert made.result(0)[1] is made.result()[1]

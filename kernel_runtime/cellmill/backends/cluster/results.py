@@ -53,6 +53,11 @@ class KeptFuture(Future):
         with contextlib.suppress(Exception):  # told where the value is asked for
             self.__dict__["value"].load()
 
+    def fetch_within(self, seconds: float) -> bool:
+        """See `Future`."""
+        kept: Kept = self.__dict__["value"]
+        return kept.load_within(seconds)
+
     @property
     def _result(self) -> Any:
         return self.__dict__["value"].load()

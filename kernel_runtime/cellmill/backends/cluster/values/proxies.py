@@ -260,6 +260,28 @@ class Kept(Lease):
                         raise
         return self._value
 
+    def load_within(self, seconds: float) -> bool:
+        """Read the value, if it was not; False: that takes longer, and goes on. Raises what `load` does."""
+        if self.loaded:
+            return True
+        over: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+        def load() -> None:
+            try:
+                self.load()
+                over.put(None)
+            except BaseException as error:
+                over.put(error)
+
+        threading.Thread(target=load, name="cellmill-fetch", daemon=True).start()
+        try:
+            error = over.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return False
+        if error is not None:
+            raise error
+        return True
+
     def reduced(self) -> tuple[Any, tuple[Any, ...]]:
         """Return what stands for the value in the arguments of a task, which finds it where it is."""
         label = f"the result of {self.key.task}" if hasattr(self.key, "task") else f"{self.size:,} bytes"

@@ -17,7 +17,7 @@ from cellmill.backends.cluster.engines.dask_values import HeldByDask
 from tests.support import tasks
 from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
-from tests.support.staying import BYTES, Traffic, change, join, last_of, make, make_again, sum_of
+from tests.support.staying import BYTES, Traffic, make, sum_of
 from tests.support.waiting import until
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -52,72 +52,6 @@ def values(client: Any) -> dict[str, Any]:
     return {key: who for key, who in client.who_has().items() if "cellmill-value" in str(key)}
 
 
-def test_values_stay_where_they_are_made(client: Any, ex: Executor) -> None:
-    """Twenty are made and used; what passes the kernel is a small part of one."""
-    with Traffic(ex) as passed:
-        made = [ex.submit(make, i) for i in range(20)]
-        used = [ex.submit(sum_of, value) for value in made]
-        found = [future.result(SECONDS) for future in used]
-    assert [total for total, _, _ in found] == [i * BYTES for i in range(20)]
-    assert passed.bytes < BYTES // 2
-    assert sum(there == here for _, there, here in found) >= 15  # mostly where they are
-    assert len(values(client)) == 20
-    del made, used
-    assert comes_down(lambda: len(values(client)), 0)
-
-
-def test_the_value_is_fetched_when_it_is_asked_for(client: Any, ex: Executor) -> None:
-    future = ex.submit(make, 7)
-    assert future.exception(SECONDS) is None
-    assert "finished" in repr(future)
-    with Traffic(ex) as passed:
-        pid, array = future.result()
-    assert (array == 7).all()
-    assert pid != os.getpid()
-    assert passed.bytes < BYTES // 100  # not in a pack; an empty reply may come late
-    array[:] = 8  # it is the caller's own
-    assert future.result()[1] is array
-
-
-def test_small_results_and_those_of_maps_travel(client: Any, ex: Executor) -> None:
-    assert ex.submit(make, 1, 500_000).result(SECONDS)[1].nbytes == 500_000
-    assert [int(array[0]) for _, array in ex.map(make, range(4))] == [0, 1, 2, 3]
-    assert not values(client)
-
-
-def test_what_was_made_before_the_call_is_used_where_it_is(client: Any, ex: Executor) -> None:
-    """The producers are over when the consumers are called, as from one cell to the next."""
-    made = [ex.submit(make, i) for i in range(10)]
-    for future in made:
-        future.exception(SECONDS)
-    with Traffic(ex) as passed:
-        found = [ex.submit(sum_of, [value][0]).result(SECONDS) for value in made]
-    assert [total for total, _, _ in found] == [i * BYTES for i in range(10)]
-    assert all(there == here for _, there, here in found)  # one at a time: the holder is free
-    assert passed.bytes < BYTES // 2
-    assert list(ex.map(last_of, made)) == list(range(10))
-    made[3].result()[1][:] = 99  # it was changed here: tasks see that
-    assert ex.submit(last_of, made[3]).result(SECONDS) == 99
-
-
-def test_a_chain_and_a_diamond(client: Any, ex: Executor) -> None:
-    with Traffic(ex) as passed:
-        first = ex.submit(make, 1)
-        chain = ex.submit(change, ex.submit(change, first))
-        left, right = ex.submit(change, chain), ex.submit(change, chain)
-        whole = ex.submit(join, left, right, first)
-        assert whole.result(SECONDS) == (4 + 4 + 1) * BYTES
-    assert passed.bytes < BYTES // 2
-
-
-def test_each_task_has_a_value_of_its_own(client: Any, ex: Executor) -> None:
-    """What a task changes, neither another one nor the caller sees; nor what the maker changes later."""
-    made = [ex.submit(make_again, i) for i in range(6)]  # one array in each worker, filled anew
-    changed = [ex.submit(change, value) for value in made]
-    assert [int(future.result(SECONDS)[1][0]) for future in changed] == [i + 1 for i in range(6)]
-    assert [int(future.result(SECONDS)[1][0]) for future in made] == list(range(6))
-
-
 def test_a_consumer_elsewhere(client: Any, ex: Executor, gate: Gate) -> None:
     """The holder is busy: the value goes to the other worker, without the kernel."""
     made = ex.submit(make, 3)
@@ -134,20 +68,6 @@ def test_a_consumer_elsewhere(client: Any, ex: Executor, gate: Gate) -> None:
     gate.release()
     assert sorted(future.result(SECONDS) for future in held) == [0, 1]
     assert holder
-
-
-def test_what_is_cancelled_leaves_nothing(client: Any, ex: Executor, gate: Gate) -> None:
-    made = ex.submit(make, 3)
-    made.exception(SECONDS)
-    held = [ex.submit(tasks.hold, gate.folder) for _ in range(2)]
-    gate.wait_started(2)
-    waiting = [ex.submit(sum_of, made) for _ in range(5)] + [ex.submit(make, i) for i in range(5)]
-    assert all(future.cancel() for future in waiting)
-    del made, waiting
-    gate.release(2)
-    for future in held:
-        future.result(SECONDS)
-    assert comes_down(lambda: len(values(client)), 0)
 
 
 def test_what_is_not_asked_for_comes_at_the_end(client: Any) -> None:

@@ -1,0 +1,164 @@
+"""Large results on clusters that the executor did not start: they stay where they were made, on Dask as on Ray."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cellmill import Executor
+from tests.support import tasks
+from tests.support.dasks import local_cluster
+from tests.support.helpers import Gate, comes_down
+from tests.support.rays import OwnRay
+from tests.support.staying import BYTES, Traffic, change, join, last_of, make, make_again, sum_of
+from tests.support.waiting import until
+
+pytest.importorskip("numpy")
+
+SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """An executor of two workers on a cluster, and how many values that keeps."""
+
+    executor: Executor
+    count: Callable[[], int]
+    exact: bool  # tasks run where their input is, if its holder is free
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Borrowed]:
+    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+    with (
+        local_cluster(n_workers=2, threads_per_worker=1) as made,
+        distributed.Client(made, set_as_default=False) as client,
+        Executor(backend=client) as executor,
+    ):
+        until(lambda: executor.stats().workers == 2)
+        yield Borrowed(executor, lambda: sum("cellmill-value" in str(key) for key in client.who_has()), True)
+
+
+def _objects() -> int:
+    """How many values Ray has in its object store; asked by a task, which is connected to it."""
+    from ray._private.internal_api import memory_summary
+
+    found = re.search(r"Plasma memory usage \d+ MiB, (\d+) objects", memory_summary(stats_only=True))
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.fixture(scope="module")
+def ray(own_ray: OwnRay) -> Iterator[Borrowed]:
+    """Two more actors; when they have gone nothing of theirs is in Ray's object store."""
+
+    def count() -> int:
+        return int(own_ray.executor.submit(_objects).result(SECONDS))
+
+    before = count()
+    with Executor(2, backend=own_ray.backend, actor={"num_cpus": 0}) as executor:
+        until(lambda: executor.stats().workers == 2)
+        yield Borrowed(executor, count, False)
+        kept = executor.submit(make, 3)
+        kept.exception(SECONDS)
+    assert (kept.result()[1] == 3).all()  # it came at the end
+    assert comes_down(count, before)
+
+
+@pytest.fixture(params=["dask", "ray"])
+def place(request: pytest.FixtureRequest) -> Iterator[Borrowed]:
+    """Each cluster in turn; what a test has made there goes with its futures."""
+    found: Borrowed = request.getfixturevalue(request.param)
+    before = found.count()
+    yield found
+    assert comes_down(found.count, before)
+
+
+def test_values_stay_where_they_are_made(place: Borrowed) -> None:
+    """Twenty are made and used; what passes the kernel is a small part of one."""
+    ex, before = place.executor, place.count()
+    with Traffic(ex) as passed:
+        made = [ex.submit(make, i) for i in range(20)]
+        used = [ex.submit(sum_of, value) for value in made]
+        found = [future.result(SECONDS) for future in used]
+    assert [total for total, _, _ in found] == [i * BYTES for i in range(20)]
+    assert passed.bytes < BYTES // 2
+    if place.exact:
+        assert sum(there == here for _, there, here in found) >= 15  # mostly where they are
+        assert place.count() - before == 20
+
+
+def test_the_value_is_fetched_when_it_is_asked_for(place: Borrowed) -> None:
+    ex = place.executor
+    future = ex.submit(make, 7)
+    assert future.exception(SECONDS) is None
+    assert "finished" in repr(future)
+    with Traffic(ex) as passed:
+        pid, array = future.result()
+    assert (array == 7).all()
+    assert pid != os.getpid()
+    assert passed.bytes < BYTES // 100  # not in a pack; an empty reply may come late
+    array[:] = 8  # it is the caller's own
+    assert future.result()[1] is array
+
+
+def test_what_was_made_before_the_call_is_used_where_it_is(place: Borrowed) -> None:
+    """The producers are over when the consumers are called, as from one cell to the next."""
+    ex = place.executor
+    made = [ex.submit(make, i) for i in range(5)]
+    for future in made:
+        future.exception(SECONDS)
+    with Traffic(ex) as passed:
+        found = [ex.submit(sum_of, value).result(SECONDS) for value in made]
+    assert [total for total, _, _ in found] == [i * BYTES for i in range(5)]
+    assert all(there == here for _, there, here in found)  # one at a time: the holder is free
+    assert passed.bytes < BYTES // 2
+    assert list(ex.map(last_of, made)) == list(range(5))
+    made[3].result()[1][:] = 99  # it was changed here: tasks see that
+    assert ex.submit(last_of, made[3]).result(SECONDS) == 99
+
+
+def test_a_chain_and_a_diamond(place: Borrowed) -> None:
+    ex = place.executor
+    with Traffic(ex) as passed:
+        first = ex.submit(make, 1)
+        chain = ex.submit(change, ex.submit(change, first))
+        left, right = ex.submit(change, chain), ex.submit(change, chain)
+        assert ex.submit(join, left, right, first).result(SECONDS) == (4 + 4 + 1) * BYTES
+    assert passed.bytes < BYTES // 2
+
+
+def test_each_task_has_a_value_of_its_own(place: Borrowed) -> None:
+    """What a task changes, neither another one nor the caller sees; nor what the maker changes later."""
+    ex = place.executor
+    made = [ex.submit(make_again, i) for i in range(6)]  # one array in each worker, filled anew
+    changed = [ex.submit(change, value) for value in made]
+    assert [int(future.result(SECONDS)[1][0]) for future in changed] == [i + 1 for i in range(6)]
+    assert [int(future.result(SECONDS)[1][0]) for future in made] == list(range(6))
+
+
+def test_small_results_and_those_of_maps_travel(place: Borrowed) -> None:
+    ex, before = place.executor, place.count()
+    small: Any = ex.submit(make, 1, 500_000)
+    assert small.result(SECONDS)[1].nbytes == 500_000
+    assert [int(array[0]) for _, array in ex.map(make, range(4))] == [0, 1, 2, 3]
+    if place.exact:
+        assert place.count() == before
+
+
+def test_what_is_cancelled_leaves_nothing(place: Borrowed, gate: Gate) -> None:
+    ex = place.executor
+    made = ex.submit(make, 3)
+    made.exception(SECONDS)
+    held = [ex.submit(tasks.hold, gate.folder) for _ in range(2)]
+    gate.wait_started(2)
+    waiting = [ex.submit(sum_of, made) for _ in range(5)] + [ex.submit(make, i) for i in range(5)]
+    assert all(future.cancel() for future in waiting)
+    gate.release(2)
+    for future in held:
+        future.result(SECONDS)

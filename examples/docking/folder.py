@@ -80,8 +80,7 @@ class Facts:
         if self._path.exists():
             try:
                 self._told = dict(json.loads(self._path.read_text()))
-                if isinstance(docking := self._told.get("docking"), dict):
-                    docking.setdefault("tautomers", 1)  # as it was before folders told it
+                _as_told_now(self._told)
             except (OSError, ValueError) as error:
                 raise DockingInputError(
                     f"'{self._path}' cannot be read ({error}), so it is not known with which settings the dockings "
@@ -117,6 +116,14 @@ class Facts:
             self._told |= {key: value for key, value in given.items() if key not in self._told}
             replace_file(self._path, json.dumps(self._told, indent=1) + "\n")
         return harmless
+
+
+def _as_told_now(told: dict[str, Any]) -> None:
+    """Have ``told``, of an older folder with the same kind of dockings, say what it says as folders do now."""
+    if isinstance(docking := told.get("docking"), dict):
+        docking.setdefault("tautomers", 1)  # as it was before folders told it
+    if isinstance(choice := told.get("choice"), dict) and "searches" in choice:
+        told.setdefault("score", {})["searches"] = choice.pop("searches")
 
 
 def versions() -> dict[str, str]:

@@ -249,6 +249,41 @@ def test_a_folder_of_an_earlier_form_is_refused(small_target: Any, ledger: Ledge
     fresh.close()
 
 
+def test_an_older_folder_of_the_same_kind_of_dockings_goes_on(small_target: Any, ledger: Ledger) -> None:
+    """Folders told neither tautomers nor overlap once, and the number of searches beside the seed."""
+    ledger.agree_on_library([Entry(1, "C")], seed=1)
+    ledger.close()
+    path = ledger.folder / SETTINGS
+    told = json.loads(path.read_text())
+    del told["docking"]["tautomers"]
+    told["choice"]["searches"] = 2
+    path.write_text(json.dumps(told))
+    row = {
+        "search": {"number": 1, "exhaustiveness": 0, "poses": 1},
+        "smiles": "C",
+        "score": -1.0,
+        "pose": "pose",
+    }
+    (ledger.folder / DOCKINGS).write_text(json.dumps(row | {"reason": "", "seconds": 1.0}) + "\n")
+    plan = {"round": 1, "rule": {"count": 1, "how": "greedy"}, "picks": [["C", -1.5]]}
+    (ledger.folder / ROUNDS).write_text(json.dumps(plan) + "\n")
+    with pytest.raises(DockingInputError, match="docking tautomers 1 there, 2 here"):
+        open_ledger(ledger.folder, small_target, DockSettings())
+    again = open_ledger(ledger.folder, small_target, DockSettings(tautomers=1))
+    again.agree_on_library([Entry(1, "C")], seed=1)
+    assert again.searches == 2
+    with pytest.raises(DockingInputError, match="score searches 2 there, 3 here"):
+        again.agree({"score": {"searches": 3}})
+    found = again.found("C", Search(1))
+    assert found is not None
+    assert (found.score, found.form, found.poses) == (-1.0, "", ())
+    rule = {"count": 1, "how": "greedy", "overlap": 0, "beyond_size": False}
+    assert again.plan(1, rule) == [Pick("C", -1.5)]
+    with pytest.raises(DockingInputError, match="round 1 was chosen with overlap 0, here it is 2"):
+        again.plan(1, rule | {"overlap": 2})
+    again.close()
+
+
 def test_dockings_of_unknown_settings_are_refused(small_target: Any, ledger: Ledger) -> None:
     ledger.write(Docked("C", -1.0, "pose"))
     ledger.close()

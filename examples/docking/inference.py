@@ -13,8 +13,8 @@ from pathlib import Path
 from docking.surrogate import CANDIDATES, Surrogate
 
 TRAINING = Path(__file__).with_name("data") / "scores.csv"
-"""Docking scores (kcal/mol) of molecules of the generated library on the tutorial receptor, as the demo
-made them."""
+"""Docking scores (kcal/mol) of molecules of the generated library on the tutorial receptor; its first lines tell how
+they were made."""
 
 BATCHES = (1, 10, 100, 1000)
 

@@ -80,7 +80,7 @@ def add_receptor(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--receptor",
         required=True,
-        help="PDB or mmCIF file (.gz too), PDB id, or 'tutorial' (the complex ProLIF ships)",
+        help="PDB or mmCIF file (.gz too), PDB id, or a complex that ProLIF ships: 'tutorial' (5-HT1B), 'm2'",
     )
     _add_pocket(p.add_argument_group("where to dock, and what of the receptor's file is there"))
 

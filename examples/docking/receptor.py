@@ -1,4 +1,4 @@
-"""Receptors: the tutorial complex shipped with ProLIF, a PDB or mmCIF file, or a PDB id, prepared with meeko at
+"""Receptors: the complexes shipped with ProLIF, a PDB or mmCIF file, or a PDB id, prepared with meeko at
 run time, with what else of the file belongs to the pocket."""
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from docking.sidechains import PROTOMERS, Finding, bind_metals, complete, gaps, 
 from docking.structure import parse_structure, read_structure, read_text
 
 TUTORIAL_BOX = Box((2.82, 0.28, 10.63), (20.0, 22.0, 22.0))
+M2_FILE, M2_LIGAND = "water_m2.pdb", "QNB"
+M2_SMILES = "OC(c1ccccc1)(c1ccccc1)C(=O)O[C@H]1C[NH+]2CCC1CC2"
 MIN_ATOMS_IN_BOX = 10
 """Fewer receptor atoms than this inside the box (grown by 4 angstrom) is no binding site."""
 MOST_LINES = 12
@@ -72,8 +74,8 @@ def load_complex(
     selection: Selection = ALL,
     cache_folder: Path | None = None,
 ) -> tuple[Receptor, Reference | None]:
-    """The receptor in ``source`` (a PDB or mmCIF file, a PDB id, or ``tutorial``) prepared for docking, and the
-    reference ligand to redock when there is one whose bonds are known.
+    """The receptor in ``source`` (a PDB or mmCIF file, a PDB id, or a complex that ProLIF ships: ``tutorial``, ``m2``)
+    prepared for docking, and the reference ligand to redock when there is one whose bonds are known.
 
     The search space is ``box``, or is around ``reference``: a ligand file (SDF, MOL, MOL2, PDB) or a molecule of
     the file, such as ``STI``; with both, the reference has to be in the box. ``smiles`` gives the bonds of a
@@ -81,12 +83,12 @@ def load_complex(
     """
     if smiles and not reference:
         raise DockingInputError("A reference SMILES is given without a reference: which ligand is it?")
-    if str(source) == "tutorial":
+    if str(source) in ("tutorial", "m2"):
         if reference:
             raise DockingInputError(
-                "The tutorial complex has its own reference ligand: give a receptor file instead."
+                f"The complex '{source}' has its own reference ligand: give a receptor file instead."
             )
-        return tutorial_complex(box)
+        return tutorial_complex(box) if str(source) == "tutorial" else m2_complex(box)
     if box is None and not reference:
         raise DockingInputError("Where to dock? Give a box (centre and size) or a reference ligand.")
     name, structure = read_structure(source, cache=cache_folder)
@@ -217,6 +219,17 @@ def _aligned(pdb: str) -> list[str]:
     for residue in residues:
         residue.name = PROTOMERS.get(residue.name, residue.name)
     return pdb_lines(residues)
+
+
+def m2_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
+    """The muscarinic receptor M2 and its ligand QNB (3-quinuclidinyl benzilate), a frame of a simulation in water from
+    ProLIF's documentation; the box is around the ligand unless another is given."""
+    path = tutorial_folder().parent / M2_FILE
+    if not path.is_file():
+        raise DockingInputError(f"This ProLIF has no {M2_FILE} in {path.parent}; install prolif>=2.0.")
+    receptor, reference = load_complex(path, box=box, reference=M2_LIGAND, smiles=M2_SMILES)
+    assert reference is not None  # its bonds are given
+    return replace(receptor, name="M2 (ProLIF)"), replace(reference, name="QNB")
 
 
 def tutorial_folder() -> Path:

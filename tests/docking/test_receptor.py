@@ -228,3 +228,9 @@ def test_coordinates_of_nothing_have_three_columns() -> None:
 def test_a_missing_receptor_is_named(tmp_path: Path) -> None:
     with pytest.raises(DockingInputError, match="No receptor file"):
         load_complex(tmp_path / "gone.pdb", reference="STI")
+
+
+@pytest.mark.parametrize("name", ["tutorial", "m2"])
+def test_a_complex_of_prolif_has_its_own_reference(name: str) -> None:
+    with pytest.raises(DockingInputError, match=f"'{name}' has its own reference ligand"):
+        load_complex(name, reference="QNB")

@@ -45,6 +45,8 @@ def ex() -> Iterator[Executor]:
 def of(executor: Executor, run: int | None = None) -> Account:
     found = cellmill.account(run, executor)
     assert found.busy + found.overhead + found.idle == pytest.approx(found.wall * found.workers, rel=1e-6)
+    if found.reasons is not None:
+        assert found.reasons.seconds == pytest.approx(found.idle, abs=1e-6)
     assert min(found.idle, found.overhead, found.head, found.tail, found.unused) >= 0
     return found
 
@@ -70,7 +72,54 @@ def test_a_slow_last_task_leaves_workers_idle_at_the_end(ex: Executor) -> None:
     assert found.longest >= 0.5
     assert found.tail >= 0.4
     assert found.idle >= found.tail
-    assert "idle at the end" in found.sentence
+    assert found.reasons is not None
+    assert found.reasons.last >= 0.4
+    assert "idle while the last task ran" in found.sentence
+
+
+def test_a_chain_leaves_workers_idle(ex: Executor) -> None:
+    list(ex.map(nap, [0.01] * 2, chunksize=1))
+    end = ex.submit(nap, 0.1)
+    for _ in range(4):
+        end = ex.submit(later, end, 0.1)
+    assert end.result(SECONDS) == 0.1
+    found = of(ex)
+    assert found.reasons is not None
+    assert found.reasons.chain >= 0.35  # while each of the first four ran, others waited for it
+    assert "idle while tasks waited for results of others" in found.sentence
+
+
+def test_a_slow_loop_in_the_kernel_leaves_workers_idle(ex: Executor) -> None:
+    for _ in range(4):
+        assert ex.submit(nap, 0.02).result(SECONDS) == 0.02
+        end = time.process_time() + 0.1
+        while time.process_time() < end:  # computes, as a cell does between its calls
+            pass
+    found = of(ex)
+    assert found.reasons is not None
+    assert found.reasons.submission >= 0.25
+    assert found.reasons.submission > found.idle / 2
+    assert "idle until more tasks were submitted" in found.sentence
+
+
+def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
+    found = None
+    for _ in range(8):
+        ex.submit(nap, 0.0, bytearray(40_000_000)).result(SECONDS)
+        found = of(ex)
+    assert found is not None
+    assert found.reasons is not None
+    assert found.reasons.submission > found.idle / 2
+
+
+def test_idle_time_of_one_run_is_explained_where_no_other_ran(ex: Executor) -> None:
+    assert list(ex.map(nap, [0.01] * 4 + [0.3], chunksize=1)) == [0.01] * 4 + [0.3]
+    run = cellmill.run_registry.recent_runs()[-1].id
+    alone = of(ex, run).reasons
+    assert alone is not None
+    assert alone == of(ex).reasons
+    assert ex.submit(nap, 0.01).result(SECONDS) == 0.01
+    assert of(ex, run).reasons is None  # another run's task is in the same work
 
 
 def test_a_worker_without_tasks_is_told(ex: Executor) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ..diagnostics.short_text import duration_text
 from .advice import Advice
+from .idle import Idle
 
 _LEAST = 0.005  # a share below half a percent is not told
 
@@ -45,6 +46,9 @@ class Account:
     )
     sent: int | None = None  # bytes of packed arguments of tasks that ended; None: nothing is packed
     received: int | None = None  # bytes of packed results
+    reasons: Idle | None = (
+        None  # `idle` by reason, once the work is over; None: not known, or too many tasks for that
+    )
     advice: tuple[Advice, ...] = ()  # what would have helped, best first
     explained: bool = (
         False  # the work is over and its time understood: without advice nothing known would help
@@ -91,6 +95,9 @@ class Account:
         return text
 
     def _idle(self) -> Iterable[tuple[float, str]]:
+        if self.reasons is not None:
+            yield from self.reasons.words()
+            return
         between = max(0.0, self.idle - self.head - self.tail - self.unused)
         yield self.unused, "idle for want of tasks"
         yield self.head, "idle before the first tasks"

@@ -12,6 +12,7 @@ from ...diagnostics.questions import number
 from ...telemetry.account import Account
 from ...telemetry.advice import Advice, Carried, Load, Work, advise
 from ...telemetry.forecast import Ran
+from ...telemetry.idle import Idle, Stamps, reasons
 from ...telemetry.schema import STAGES
 from . import accounts, figures
 from .accounts import NS
@@ -51,6 +52,8 @@ class _Row:
     element: int
     worker: int
     submitted: int
+    ready: int
+    dispatched: int
     received: int
     started: int
     finished: int
@@ -64,7 +67,8 @@ class _Row:
         at = dict(zip(STAGES, stamps, strict=True))
         return cls(
             ticket, function, 0 if element == NO_ELEMENT else element, worker,
-            at["submitted"], at["received"], at["started"], at["finished"], at["returned"], packing, position,
+            at["submitted"], at["ready"], at["dispatched"], at["received"],
+            at["started"], at["finished"], at["returned"], packing, position,
         )  # fmt: skip
 
 
@@ -76,31 +80,47 @@ class Adviser:
         self._host = host
         self._scheduler = scheduler
         self._names = names
-        self._said: tuple[object, tuple[Advice, ...], bool] = (None, (), False)  # of which state of the work
+        # of which state of the work: the advice, whether the time is explained, and why workers were idle
+        self._said: tuple[object, tuple[Advice, ...], bool, Idle | None] = (None, (), False, None)
 
-    def account(self, *, advised: bool) -> Account:
-        """Return where the time went; ``advised``: and what would have helped, if the work is over."""
+    def account(self, run: int | None, *, advised: bool) -> Account:
+        """Return where the time went, of one run or of the whole work; ``advised``: and what would have helped, if it
+        is the whole that is over.
+        """
+        if run is not None:
+            said = self._idle_of(run)
+            return accounts.account(self._scheduler, self._names, run, self._host.payloads, reasons=said)
         used = self._host.processor_used()
-        advice, explained = self._advice(used) if advised else ((), False)
+        advice, explained, idle = self._conclusions(used) if advised else ((), False, None)
         return accounts.account(
             self._scheduler,
             self._names,
             None,
             self._host.payloads,
             processor=None if used is None else used.workers,
+            reasons=idle,
             advice=advice,
             explained=explained,
         )
 
-    def _advice(self, used: Used | None) -> tuple[tuple[Advice, ...], bool]:
+    def _idle_of(self, run: int) -> Idle | None:
+        """Return why workers were idle, where the work is nothing but this run: others' tasks kept them busy, too."""
+        whole, own = accounts.sums_of(self._scheduler, None), accounts.sums_of(self._scheduler, run)
+        if (whole.began, whole.ended, whole.tasks) != (own.began, own.ended, own.tasks):
+            return None
+        return self._conclusions(self._host.processor_used())[2]
+
+    def _conclusions(self, used: Used | None) -> tuple[tuple[Advice, ...], bool, Idle | None]:
         now = figures.stats(self._scheduler, 0)
         sums = accounts.sums_of(self._scheduler, None)
         if now.done < now.submitted or sums.ended <= sums.began:
-            return (), False
+            return (), False, None
         state = (sums.began, sums.ended, sums.tasks)
         if self._said[0] != state:
-            advice, explained = advise(self._work(sums, used))
-            self._said = (state, tuple(map(self._with_act, advice)), explained and used is not None)
+            rows = self._rows(sums)
+            advice, explained = advise(self._work(sums, rows, used))
+            acts = tuple(map(self._with_act, advice))
+            self._said = (state, acts, explained and used is not None, _reasons(sums, rows))
         return self._said[1:]
 
     def _with_act(self, advice: Advice) -> Advice:
@@ -110,17 +130,15 @@ class Adviser:
             return replace(advice, act=partial(self._host.preload, advice.modules))
         return advice
 
-    def _work(self, sums: Any, used: Used | None) -> Work:
+    def _work(self, sums: Any, rows: Sequence[_Row], used: Used | None) -> Work:
         """Put together what is known of the work."""
         wall = (sums.ended - sums.began) * NS
-        rows = self._rows(sums)
         caller = None if used is None else used.caller
         single = caller is not None and caller.calls == sums.tasks and not sums.chunks
         own = None if caller is None else caller.own if single else max(0.0, wall - caller.waited)
-        workers = sums.capacity * NS / wall
         return Work(
             wall=wall,
-            workers=round(workers) if round(workers) >= 1 and abs(workers - round(workers)) <= 0.05 else None,
+            workers=_workers(sums),
             tasks=self._tasks(rows) if rows else _equal_ones(sums),
             name=(lambda at: self._name(rows, at)) if rows else None,
             count=sums.tasks,
@@ -209,6 +227,33 @@ class Adviser:
             if packing:
                 found.append(Carried(self._function(function), same.argument, same.bytes, packing))
         return max(found, key=lambda carried: sum(carried.packing.values()), default=None)
+
+
+def _workers(sums: Any) -> int | None:
+    """Return how many workers there were; None where their number changed."""
+    mean = sums.capacity / (sums.ended - sums.began)
+    return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
+
+
+def _reasons(sums: Any, rows: Sequence[_Row]) -> Idle | None:
+    """Return why workers were idle; None where that is not known exactly."""
+    workers = _workers(sums)
+    if not rows or workers is None:
+        return None
+    last = {row.ticket: row for row in rows}
+    first = {row.ticket: row for row in reversed(rows)}
+    tasks = [
+        Stamps(
+            row.worker,
+            *(
+                NS * at
+                for at in (row.submitted, row.ready, row.dispatched, row.received, last[ticket].returned)
+            ),
+        )
+        for ticket, row in first.items()
+    ]
+    idle = (sums.capacity - sums.busy - sums.handling) * NS
+    return reasons(tasks, workers, sums.began * NS, sums.ended * NS, max(0.0, idle))
 
 
 def _equal_ones(sums: Any) -> list[Ran]:

@@ -64,9 +64,7 @@ class Observer:
         return self._states.position_in(run, place)
 
     def account(self, run: int | None, *, advice: bool = False) -> Account:
-        if run is not None:
-            return accounts.account(self._scheduler, self.function_names, run, self._payloads)
-        return self._adviser.account(advised=advice)
+        return self._adviser.account(run, advised=advice)
 
     def work_span(self) -> tuple[float, float]:
         sums = accounts.sums_of(self._scheduler, None)

@@ -168,11 +168,13 @@ typedef struct {
     uint64_t journeys, completions;
     uint32_t workers, ready_workers;
     uint64_t stopping; /* running tasks that were cancelled and are not over yet */
+    uint64_t lost; /* of the failed ones, those whose worker ended */
 } csched_stats_t;
 
 typedef struct {
     uint64_t submitted, succeeded, failed, cancelled;
     uint64_t stopping; /* cancelled, still running, and not counted as cancelled yet */
+    uint64_t lost; /* of the failed ones, those whose worker ended */
 } csched_run_t;
 
 typedef struct { /* a running task that shall end */
@@ -334,7 +336,7 @@ int csched_wake(csched_t *s); /* wakes every waiting thread */
 int csched_run_open(csched_t *s, uint32_t *run);
 int csched_run_counts(csched_t *s, uint32_t run, csched_run_t *counts);
 int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succeeded, int64_t failed,
-                      int64_t cancelled);
+                      int64_t cancelled, int64_t lost);
 int csched_run_close(csched_t *s, uint32_t run);
 int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
 

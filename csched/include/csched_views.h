@@ -75,13 +75,13 @@ typedef struct { /* 64 bytes: one task, or consecutive tasks of one worker */
     uint64_t ticket; /* of the first */
     uint32_t count;  /* tasks; an estimate if only a sample was read */
     uint32_t failed; /* with an error, or past their time limit */
-    uint32_t cut;    /* lost with their worker, or stopped */
+    uint32_t cut;    /* cancelled while they ran, or lost with their worker */
     uint16_t worker;
     uint16_t running; /* 1: it still runs, `end` is now */
     uint32_t functions[3]; /* UINT32_MAX: none */
     uint8_t shares[4]; /* fraction of its length in each function, in 255ths; the last: all other functions */
     uint32_t place;  /* index of the span: later data for the same place replaces it */
-    uint32_t reserved;
+    uint32_t lost;   /* of the cut ones, those lost with their worker */
 } csched_span_t;
 
 typedef struct {
@@ -90,7 +90,7 @@ typedef struct {
 
 typedef struct { /* of one function */
     uint32_t function; /* UINT32_MAX: all functions beyond those listed */
-    uint32_t reserved;
+    uint32_t lost;     /* of the cut ones, those lost with their worker */
     uint64_t tasks, failed, cut; /* attempts count as tasks */
     csched_figure_t of[9];
 } csched_figures_t;

@@ -277,7 +277,7 @@ CSCHED_EXPORT int csched_run_counts(csched_t *s, uint32_t run, csched_run_t *cou
 }
 
 CSCHED_EXPORT int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted, int64_t succeeded, int64_t failed,
-                                    int64_t cancelled)
+                                    int64_t cancelled, int64_t lost)
 {
     pthread_mutex_lock(&s->lock);
     csched_run_t *r = run < s->run_count ? &s->runs[run] : NULL;
@@ -286,11 +286,13 @@ CSCHED_EXPORT int csched_run_adjust(csched_t *s, uint32_t run, int64_t submitted
     t->succeeded += (uint64_t)succeeded;
     t->failed += (uint64_t)failed;
     t->cancelled += (uint64_t)cancelled;
+    t->lost += (uint64_t)lost;
     if (r) {
         r->submitted += (uint64_t)submitted;
         r->succeeded += (uint64_t)succeeded;
         r->failed += (uint64_t)failed;
         r->cancelled += (uint64_t)cancelled;
+        r->lost += (uint64_t)lost;
     }
     pthread_mutex_unlock(&s->lock);
     return r ? CSCHED_OK : CSCHED_EINVAL;

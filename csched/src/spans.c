@@ -84,6 +84,7 @@ static void absorb(span_t *span, const span_t *other)
     span->count += other->count;
     span->failed += other->failed;
     span->cut += other->cut;
+    span->lost += other->lost;
     for (uint32_t i = 0; i < SPAN_FUNCTIONS; i++)
         if (other->functions[i] != UINT32_MAX)
             add_busy(span, other->functions[i], other->busy[i]);
@@ -150,6 +151,7 @@ static void touch(spans_t *spans, span_t *span, const piece_t *piece)
     span->count += piece->weight;
     span->failed += piece->failed * piece->weight;
     span->cut += piece->cut * piece->weight;
+    span->lost += piece->lost * piece->weight;
     span->changed = spans->fold;
 }
 
@@ -175,6 +177,7 @@ void spans_add(spans_t *spans, const piece_t *piece)
                      .count = weight,
                      .failed = piece->failed * weight,
                      .cut = piece->cut * weight,
+                     .lost = piece->lost * weight,
                      .busy = {length * weight},
                      .functions = {piece->function, UINT32_MAX, UINT32_MAX},
                      .worker = piece->worker,
@@ -198,6 +201,7 @@ csched_span_t span_public(const span_t *span, uint32_t place)
                          .count = clip(span->count),
                          .failed = clip(span->failed),
                          .cut = clip(span->cut),
+                         .lost = clip(span->lost),
                          .worker = (uint16_t)span->worker,
                          .place = place};
     double busy = 0, length = (double)(span->end - span->start);
@@ -218,6 +222,7 @@ csched_span_t piece_public(const piece_t *piece)
                            .count = clip(piece->weight),
                            .failed = clip(piece->failed * piece->weight),
                            .cut = clip(piece->cut * piece->weight),
+                           .lost = clip(piece->lost * piece->weight),
                            .worker = (uint16_t)piece->worker,
                            .functions = {piece->function, UINT32_MAX, UINT32_MAX},
                            .shares = {255}};

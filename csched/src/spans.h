@@ -12,7 +12,7 @@ enum { SPANS_MOST = 1000, SPAN_FUNCTIONS = 3 };
 typedef struct {
     uint64_t start, end;
     uint64_t ticket; /* of its first task */
-    uint64_t count, failed, cut;
+    uint64_t count, failed, cut, lost; /* lost: of the cut ones */
     uint64_t busy[SPAN_FUNCTIONS + 1]; /* ns in each of its functions, the last one in all others */
     uint32_t functions[SPAN_FUNCTIONS]; /* UINT32_MAX: none */
     uint32_t worker;
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct { /* one task, or an attempt of it */
     uint64_t start, end, ticket;
     uint32_t worker, function;
-    uint32_t failed, cut; /* 0 or 1 */
+    uint32_t failed, cut, lost; /* 0 or 1 */
     uint64_t weight; /* number of tasks that it represents */
 } piece_t;
 

@@ -109,6 +109,7 @@ static void count_outcome(csched_t *s, const task_t *task)
     if (failed > task->count)
         failed = task->count;
     uint64_t good = task->count - failed;
+    uint64_t lost = task->status == CSCHED_LOST ? task->count : 0;
     csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
     if (task->status == CSCHED_CANCELLED) {
         s->stats.cancelled += task->count;
@@ -118,9 +119,11 @@ static void count_outcome(csched_t *s, const task_t *task)
     }
     s->stats.succeeded += good;
     s->stats.failed += failed;
+    s->stats.lost += lost;
     if (run) {
         run->succeeded += good;
         run->failed += failed;
+        run->lost += lost;
     }
 }
 

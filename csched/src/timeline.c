@@ -16,7 +16,7 @@ _Static_assert(sizeof(csched_span_t) == 64, "views read spans of 64 bytes");
 _Static_assert(sizeof(csched_figures_t) == 464, "views read figures of 464 bytes");
 
 typedef struct {
-    uint32_t function;
+    uint32_t function, lost;
     uint64_t tasks, failed, cut;
     histogram_t of[CSCHED_INTERVALS];
 } figures_t;
@@ -158,6 +158,7 @@ static bool piece_of(const csched_journey_t *row, uint64_t weight, piece_t *piec
                        .function = row->function,
                        .failed = failed(row),
                        .cut = cut(row),
+                       .lost = row->status == CSCHED_LOST,
                        .weight = weight};
     return true;
 }
@@ -175,6 +176,7 @@ static void fold_one(csched_timeline_t *t, const sample_t *sample)
         figures->tasks += sample->weight;
         figures->failed += failed(row) ? sample->weight : 0;
         figures->cut += cut(row) ? sample->weight : 0;
+        figures->lost += row->status == CSCHED_LOST ? sample->weight : 0;
         add_intervals(figures, sample);
     }
     if (piece_of(row, sample->weight, &piece))
@@ -297,8 +299,11 @@ CSCHED_EXPORT int csched_timeline_figures(const csched_timeline_t *t, uint32_t m
         if (!from)
             continue;
         csched_figures_t *to = &figures[n++];
-        *to = (csched_figures_t){
-            .function = from->function, .tasks = from->tasks, .failed = from->failed, .cut = from->cut};
+        *to = (csched_figures_t){.function = from->function,
+                                 .lost = from->lost,
+                                 .tasks = from->tasks,
+                                 .failed = from->failed,
+                                 .cut = from->cut};
         for (uint32_t k = 0; k < CSCHED_INTERVALS; k++) {
             const histogram_t *of = &from->of[k];
             to->of[k] = (csched_figure_t){.count = of->count,

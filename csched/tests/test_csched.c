@@ -36,17 +36,18 @@ static void runs_count_their_own(void)
     EQUAL(counts.submitted, 2);
     EQUAL(counts.succeeded, 1);
     EQUAL(counts.failed, 1);
-    OK(csched_run_adjust(w->s, b, 5, 1, 1, -1));
+    OK(csched_run_adjust(w->s, b, 5, 1, 1, -1, 1));
     OK(csched_run_counts(w->s, b, &counts));
     EQUAL(counts.submitted, 6);
     EQUAL(counts.cancelled, -1);
+    EQUAL(counts.lost, 1);
     OK(csched_run_close(w->s, a));
     for (uint32_t i = 0; i < 20000; i++) { /* numbers are used again, late, and from zero */
         OK(csched_run_open(w->s, &c));
         CHECK(c != b && c < 10000);
         OK(csched_run_counts(w->s, c, &counts));
         EQUAL(counts.submitted, 0);
-        OK(csched_run_adjust(w->s, c, 1, 0, 0, 0));
+        OK(csched_run_adjust(w->s, c, 1, 0, 0, 0, 0));
         OK(csched_run_close(w->s, c));
     }
     EQUAL(csched_run_counts(w->s, 1000000, &counts), CSCHED_EINVAL);

@@ -243,9 +243,11 @@ static void what_did_not_run_or_was_cut_is_told_apart(void)
     EQUAL(figures[0].tasks, 3);
     EQUAL(figures[0].failed, 1);
     EQUAL(figures[0].cut, 2);
+    EQUAL(figures[0].lost, 1);
     EQUAL(figures[0].of[4].count, 1);
     EQUAL(csched_timeline_spans(t, UINT64_MAX, 8, spans), 2);
     EQUAL(spans[0].cut, 1);
+    EQUAL(spans[0].lost, 1);
     EQUAL(spans[0].start, 230);
     EQUAL(spans[0].end, 270);
     EQUAL(spans[1].failed, 1);

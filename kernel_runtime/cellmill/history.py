@@ -99,6 +99,7 @@ class RunRecord:
     code: CodeType | None = field(default=None, repr=False, compare=False)  # of the function; None: not known
     label: str = ""  # the name that its record was given
     path: Path | None = None  # of its record, where it was read from one; its number is negative then
+    lost: int = 0  # of the failed ones, those whose worker ended
 
     @property
     def outstanding(self) -> int:
@@ -137,7 +138,7 @@ class Runs(list[RunRecord]):
 
 
 def _cells(record: RunRecord) -> tuple[str, ...]:
-    counts = (record.succeeded, record.failed, record.cancelled)
+    failed = f"{record.failed:,} ({record.lost:,} lost)" if record.lost else _number(record.failed)
     return (
         str(record.id),
         record.cell,
@@ -146,11 +147,17 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         duration_text(record.wall)
         if record.finished
         else f"{duration_text(record.wall)}, {record.outstanding:,} to go",
-        *(f"{count:,}" if count else "" for count in counts),
+        _number(record.succeeded),
+        failed,
+        _number(record.cancelled),
         "" if record.busy is None else f"{100 * record.busy:.0f} %",
         "" if record.memory is None else f"{record.memory / 1e6:,.0f} MB",
         *(("", "") if record.moved is None else map(size_text, record.moved)),
     )
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
 def _row(cells: Iterable[str], tag: str = "td") -> str:

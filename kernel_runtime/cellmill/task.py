@@ -313,7 +313,8 @@ class TaskFailure:
 class Stats:
     """Figures of an executor at one moment (``time_ns`` on the monotonic clock); elements of maps count one each.
 
-    ``stopping``: of those that run, how many were cancelled and are not over yet.
+    ``stopping``: of those that run, how many were cancelled and are not over yet; ``lost``: of the failed ones, how
+    many lost their worker.
     """
 
     time_ns: int
@@ -326,6 +327,7 @@ class Stats:
     failed: int
     cancelled: int
     stopping: int = 0
+    lost: int = 0
 
     @property
     def done(self) -> int:
@@ -375,7 +377,7 @@ class WorkerEnd:
 class RunCounts:
     """How many tasks of a run were submitted, and how those that are over ended.
 
-    ``stopping``: cancelled while they ran, and not over yet.
+    ``stopping``: cancelled while they ran, and not over yet; ``lost``: those of the failed whose worker ended.
     """
 
     submitted: int = 0
@@ -383,6 +385,7 @@ class RunCounts:
     failed: int = 0
     cancelled: int = 0
     stopping: int = 0
+    lost: int = 0
 
     @property
     def done(self) -> int:

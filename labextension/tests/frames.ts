@@ -20,7 +20,15 @@ export function snapshot(
     wanted: 2,
     paused: false,
     left: null,
-    counts: { total, done, failed: 0, cancelled: 0, running: Math.min(2, total - done), queued: 0 },
+    counts: {
+      total,
+      done,
+      failed: 0,
+      lost: 0,
+      cancelled: 0,
+      running: Math.min(2, total - done),
+      queued: 0
+    },
     runs: [],
     ...more
   };

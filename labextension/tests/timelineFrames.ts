@@ -6,6 +6,8 @@ export interface Given {
   ticket?: bigint;
   count?: number;
   failed?: number;
+  cut?: number;
+  lost?: number;
   worker?: number;
   running?: boolean;
   functions?: number[];
@@ -24,6 +26,8 @@ export function packed(...spans: Given[]): Uint8Array {
     view.setBigUint64(at + 16, span.ticket ?? BigInt(index + 1), true);
     view.setUint32(at + 24, span.count ?? 1, true);
     view.setUint32(at + 28, span.failed ?? 0, true);
+    view.setUint32(at + 32, span.cut ?? 0, true);
+    view.setUint32(at + 60, span.lost ?? 0, true);
     view.setUint16(at + 36, span.worker ?? 0, true);
     view.setUint16(at + 38, span.running === true ? 1 : 0, true);
     for (let i = 0; i < 3; i++) {

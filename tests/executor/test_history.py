@@ -80,6 +80,36 @@ def test_the_oldest_are_forgotten(pool: Executor) -> None:
     assert [record.id for record in found] == sorted(record.id for record in found)
 
 
+def test_lost_tasks_are_counted_among_the_failed_ones(fresh: Executor) -> None:
+    def fails_or_dies(number: int) -> int:
+        if number == 7:
+            raise ValueError(number)
+        return tasks.die_at(number, 3)
+
+    again = fresh.options(retries=1)  # the lost attempts that another one followed do not count
+    failures = [
+        again.submit(tasks.die, "SIGKILL").exception(SECONDS),
+        fresh.submit(len, 3).exception(SECONDS),
+    ]
+    assert [type(error) for error in failures] == [cellmill.WorkerLostError, TypeError]
+    stats = fresh.stats()
+    assert (stats.failed, stats.lost) == (2, 1)
+    results = fresh.map(fails_or_dies, range(40), return_exceptions=True, chunksize=10)
+    assert sum(isinstance(result, Exception) for result in results) == 2
+    (record,) = of("fails_or_dies")
+    assert (record.succeeded, record.failed, record.lost) == (38, 2, 1)
+    assert "2 (1 lost)" in repr(Runs([record]))
+    batches = fresh.options(batch=True).map(
+        lambda numbers: [tasks.die_at(number, 5) for number in numbers],
+        range(20),
+        return_exceptions=True,
+        chunksize=10,
+    )
+    assert sum(isinstance(result, cellmill.WorkerLostError) for result in batches) == 1
+    stats = fresh.stats()
+    assert (stats.failed, stats.lost) == (5, 3)
+
+
 def test_as_a_table() -> None:
     began = datetime(2026, 1, 2, 3, 4, 5)
     records = Runs(

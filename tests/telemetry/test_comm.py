@@ -77,6 +77,7 @@ def test_frames_flow_while_a_cell_runs(kernel: BlockingKernelClient, tmp_path: P
         "total": 6,
         "done": 6,
         "failed": 0,
+        "lost": 0,
         "cancelled": 0,
         "running": 0,
         "queued": 0,

@@ -33,6 +33,7 @@ def test_counts_of_the_first_work() -> None:
         "total": 10,
         "done": 5,
         "failed": 1,
+        "lost": 0,
         "cancelled": 1,
         "running": 2,
         "queued": 3,

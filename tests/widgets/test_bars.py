@@ -136,6 +136,17 @@ def test_the_bar_of_a_terminal_tells_states_apart() -> None:
     assert re.fullmatch(r"#{5}-{25}", drawn(ended, 200).partition("]")[0].removeprefix("["))
 
 
+def test_what_was_lost_has_a_mark_of_its_own() -> None:
+    going = View("f", done=40, total=100, failed=20, lost=10, elapsed=2.0, rate=20.0)
+    assert text(going) == "f: 40/100, 20.0/s, 3.0 s left, 10 failed, 10 lost"
+    assert re.fullmatch(r"#{6}!{3}x{3}\.{18}", drawn(going, 200).partition("]")[0].removeprefix("["))
+    markup = html([going])
+    assert markup.count("repeating-linear-gradient") == 1  # striped in the bar
+    assert "▌" in markup  # and in the map below it
+    assert re.findall(r"width:([\d.]+)%", markup) == ["20.00", "10.00", "10.00"]
+    assert total([going, going]).lost == 20
+
+
 def test_a_run_beside_others_tells_no_time_of_its_own() -> None:
     alone = View("dock", done=250, total=1000, elapsed=5, rate=50)
     assert counts(alone).endswith("15 s left")

@@ -39,15 +39,24 @@ def is_still(message: dict[str, Any]) -> bool:
     return message["header"]["msg_type"] == "update_display_data" and VIEW not in content["data"]
 
 
-def test_a_still_tells_succeeded_failed_and_cancelled_apart() -> None:
-    counts = {"total": 200, "done": 200, "failed": 6, "cancelled": 164, "running": 0, "queued": 0}
+def test_a_still_tells_succeeded_failed_lost_and_cancelled_apart() -> None:
+    counts = {
+        "total": 200,
+        "done": 200,
+        "failed": 6,
+        "lost": 2,
+        "cancelled": 164,
+        "running": 0,
+        "queued": 0,
+    }
     snapshot: Any = {"counts": counts, "elapsed": 2.0, "workers": 2, "backend": "local"}
     html = still("Tasks", snapshot)["text/html"]
     cells = re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", html)
-    told = dict(zip(cells[:9], cells[9:], strict=True))
-    assert (told["Tasks"], told["Done"], told["Failed"], told["Cancelled"]) == ("200", "30", "6", "164")
+    told = dict(zip(cells[:10], cells[10:], strict=True))
+    numbers = [told[name] for name in ("Tasks", "Done", "Failed", "Lost", "Cancelled")]
+    assert numbers == ["200", "30", "4", "2", "164"]
     assert still("Tasks", snapshot)["text/plain"].startswith(
-        "Tasks: 36 done in 2.0 s (18.0/s), 6 failed, 164"
+        "Tasks: 36 done in 2.0 s (18.0/s), 4 failed, 2 lost, 164"
     )
 
 

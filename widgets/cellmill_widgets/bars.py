@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
 from cellmill.diagnostics.failure_counts import FailureCount
@@ -22,7 +22,7 @@ LABEL = 24
 MAPS = 3
 """With more bars than these none has a map of states below it."""
 
-_MARKS = {"d": "#", "f": "!", "c": "-", "r": ".", "w": "."}
+_MARKS = {"d": "#", "f": "!", "l": "x", "c": "-", "r": ".", "w": "."}
 _RED = "var(--jp-error-color1, #d32f2f)"
 _FAINT = "var(--jp-ui-font-color2, #616161)"
 _BACK = "var(--jp-layout-color3, #ddd)"
@@ -31,12 +31,15 @@ _STYLE = "font:12px/1.7 var(--jp-code-font-family, monospace);padding-left:var(-
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One run at one moment. Times in seconds; ``done``: tasks that ran, failed ones too; total: None if not known."""
+    """One run at one moment. Times in seconds; ``done``: tasks that ran, failed ones too; total: None if not known;
+    ``lost``: of the failed ones, those whose worker ended.
+    """
 
     name: str
     done: int
     total: int | None
     failed: int = 0
+    lost: int = 0
     cancelled: int = 0
     elapsed: float = 0.0
     rate: float = 0.0
@@ -55,8 +58,22 @@ class View:
         if self.states:
             return picture.runs_of(self.states)
         total = max(self.total or 0, self.over + self.running)
-        good = self.done - self.failed
-        return picture.shares({"d": good, "f": self.failed, "c": self.cancelled, "r": self.running}, total)
+        return picture.shares(self.ended | {"r": self.running}, total)
+
+    @property
+    def raised(self) -> int:
+        """Tasks that failed with an error of their own."""
+        return self.failed - self.lost
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """Tasks that are over, by the letter of their state."""
+        return {
+            "d": self.done - self.failed,
+            "f": self.raised,
+            "l": self.lost,
+            "c": self.cancelled,
+        }
 
     @property
     def over(self) -> int:
@@ -128,13 +145,14 @@ def counts(view: View) -> str:
 
 
 def troubles(view: View) -> str:
-    """Failures and cancellations, or nothing."""
-    parts = [
-        f"{number:,} {word}"
-        for number, word in ((view.failed, "failed"), (view.cancelled, "cancelled"))
-        if number
-    ]
-    return ", ".join(parts)
+    """Failures, lost tasks and cancellations, or nothing."""
+    return ", ".join(words for _, words in _troubles(view))
+
+
+def _troubles(view: View) -> list[tuple[str, str]]:
+    """The same, each with the letter of its state."""
+    numbers = (("f", view.raised, "failed"), ("l", view.lost, "lost"), ("c", view.cancelled, "cancelled"))
+    return [(letter, f"{number:,} {word}") for letter, number, word in numbers if number]
 
 
 def text(view: View) -> str:
@@ -152,9 +170,8 @@ def drawn(view: View, width: int) -> str:
 
 
 def _track(view: View, room: int) -> str:
-    """A bar in characters: `#` done, `!` failed, `-` cancelled, `.` to come; what there is at all is seen."""
-    counts = {"d": view.done - view.failed, "f": view.failed, "c": view.cancelled}
-    cells = picture.shares(counts, max(view.total or 0, view.over), room)
+    """A bar in characters: `#` done, `!` failed, `x` lost, `-` cancelled, `.` to come; what there is at all is seen."""
+    cells = picture.shares(view.ended, max(view.total or 0, view.over), room)
     return "".join(_MARKS[state] * number for state, number in cells) or "." * room
 
 
@@ -181,6 +198,7 @@ def total(views: Sequence[View]) -> View:
         done=sum(view.done for view in views),
         total=sum(known) if len(known) == len(views) else None,
         failed=sum(view.failed for view in views),
+        lost=sum(view.lost for view in views),
         cancelled=sum(view.cancelled for view in views),
         elapsed=elapsed,
         rate=sum(view.rate for view in views if not view.finished),
@@ -221,9 +239,10 @@ def svg(views: Sequence[View], note: str = "") -> str:
 
 
 def _row(view: View, width: int) -> str:
-    failed, cancelled = troubles(replace(view, cancelled=0)), troubles(replace(view, failed=0))
-    parts = [f'<span style="color:{_RED}">{failed}</span>'] if failed else []
-    parts += [f'<span style="color:{_FAINT}">{cancelled}</span>'] if cancelled else []
+    parts = [
+        f'<span style="color:{_FAINT if letter == "c" else _RED}">{words}</span>'
+        for letter, words in _troubles(view)
+    ]
     if view.finished:
         return f"<div>{', '.join([f'{escape(view.name)}: {counts(view)}', *parts])}</div>"
     name = escape(view.name)
@@ -237,20 +256,19 @@ def _bar(view: View) -> str:
     if view.fraction is None:
         return ""
     percent = 100 * view.fraction
-    bad, dropped = (
-        min(percent, 100 * part / view.total) if view.total else 0.0 for part in (view.failed, view.cancelled)
-    )
-    good = f'<span style="width:{percent - bad - dropped:.2f}%;background:{picture.COLOURS["d"]}"></span>'
-    wrong = (
-        f'<span style="width:{bad:.2f}%;min-width:2px;background:{picture.COLOURS["f"]}"></span>'
-        if bad
-        else ""
-    )
-    wrong += (
-        f'<span style="width:{dropped:.2f}%;min-width:2px;background:{picture.COLOURS["c"]}"></span>'
-        if dropped
-        else ""
-    )
+    whole = max(view.total or 0, view.over, 1)
+    parts = {letter: 100 * number / whole for letter, number in view.ended.items() if letter != "d"}
+    parts = {"d": max(0.0, percent - sum(parts.values())), **parts}
+    pieces = "".join(_piece(letter, share) for letter, share in parts.items() if letter == "d" or share)
     frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
-    return f'<span {roles} style="{frame}">{good}{wrong}</span>'
+    return f'<span {roles} style="{frame}">{pieces}</span>'
+
+
+def _piece(letter: str, percent: float) -> str:
+    """A state's part of a bar: lost tasks are striped, which tells them from failed ones without colour."""
+    least = "" if letter == "d" else "min-width:2px;"
+    colour = picture.COLOURS[letter]
+    striped = f"repeating-linear-gradient(90deg,{colour} 0 2px,{_BACK} 2px 4px)"
+    background = striped if letter == "l" else colour
+    return f'<span style="width:{percent:.2f}%;{least}background:{background}"></span>'

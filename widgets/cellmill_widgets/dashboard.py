@@ -62,6 +62,7 @@ def view_of(title: str, snapshot: schema.Snapshot | None) -> View:
         done=counts["done"] - counts["cancelled"],
         total=counts["total"],
         failed=counts["failed"],
+        lost=counts["lost"] or 0,
         cancelled=counts["cancelled"],
         elapsed=elapsed,
         rate=(counts["done"] - counts["cancelled"]) / elapsed if elapsed > 0 else 0.0,
@@ -78,9 +79,9 @@ def still(title: str, snapshot: schema.Snapshot | None, note: str = "") -> dict[
         plain = "\n".join(part for part in (words, note) if part)
         return {"text/plain": plain, "text/html": f"<div>{escape(words)}</div>{notes}"}
     view, counts = view_of(title, snapshot), snapshot["counts"]
-    names = ("Tasks", "Done", "Failed", "Cancelled", "Running", "Waiting", "Workers", "Rate", "Time")
-    figures = [f"{counts['total']:,}", f"{view.done - view.failed:,}"]
-    figures += [f"{counts[name]:,}" for name in ("failed", "cancelled", "running", "queued")]
+    names = ("Tasks", "Done", "Failed", "Lost", "Cancelled", "Running", "Waiting", "Workers", "Rate", "Time")
+    figures = [f"{counts['total']:,}", f"{view.done - view.failed:,}", f"{view.raised:,}", f"{view.lost:,}"]
+    figures += [f"{counts[name]:,}" for name in ("cancelled", "running", "queued")]
     figures += [f"{snapshot['workers']} {snapshot['backend']}", pace(view.rate), duration(view.elapsed)]
     html = f"<div><b>{escape(title)}</b></div>{picture.strip(view.cells)}{picture.grid(names, [figures])}"
     return {

@@ -19,20 +19,35 @@ ROWS = 5
 """Types of errors in a table; the rest is one row."""
 MESSAGE = 120
 """Characters of a message in the table."""
-LETTERS = "dfcrw"
-"""done, failed, cancelled, running, waiting"""
+LETTERS = "dflcrw"
+"""done, failed, lost, cancelled, running, waiting"""
 
-_GLYPHS = {"d": "█", "f": "▚", "c": "▁", "r": "▓", "w": "░"}
-_WORDS = {"d": "done", "f": "failed", "c": "cancelled", "r": "running", "w": "waiting"}
+_GLYPHS = {"d": "█", "f": "▚", "l": "▌", "c": "▁", "r": "▓", "w": "░"}
+_WORDS = {
+    "d": "done",
+    "f": "failed",
+    "l": "lost",
+    "c": "cancelled",
+    "r": "running",
+    "w": "waiting",
+}
 COLOURS = {  # as labextension/style/states.css has them
     "d": "var(--jp-success-color2, #81c784)",
     "f": "var(--jp-error-color0, #d32f2f)",
+    "l": "var(--jp-warn-color1, #ef6c00)",
     "c": "var(--jp-ui-font-color3, #757575)",
     "r": "var(--jp-brand-color1, #1976d2)",
     "w": "var(--jp-layout-color3, #bdbdbd)",
 }
 # Of a middle lightness: legible on white and on black, since a picture does not know its page.
-_PLAIN_COLOURS = {"d": "#66bb6a", "f": "#d32f2f", "c": "#757575", "r": "#1e88e5", "w": "#bdbdbd"}
+_PLAIN_COLOURS = {
+    "d": "#66bb6a",
+    "f": "#d32f2f",
+    "l": "#ef6c00",
+    "c": "#757575",
+    "r": "#1e88e5",
+    "w": "#bdbdbd",
+}
 
 
 def shares(counts: Mapping[str, int], total: int, width: int = WIDTH) -> list[tuple[str, int]]:
@@ -54,7 +69,7 @@ def runs_of(states: str, width: int = WIDTH) -> list[tuple[str, int]]:
     """Cells for tasks in their order; a cell for several shows the one that matters most."""
     if not states:
         return []
-    matters = "frcwd"
+    matters = "flrcwd"
     cells = []
     for place in range(min(width, len(states))):
         first = place * len(states) // min(width, len(states))
@@ -138,11 +153,8 @@ def svg(
         parts.append(_label(text, y - 4))
         x = 0.0
         for state, number in cells:
-            width = number * 8
-            parts.append(
-                f'<rect x="{x:g}" y="{y + 2}" width="{width}" height="12" fill="{_PLAIN_COLOURS[state]}"/>'
-            )
-            x += width
+            parts += _cells(state, number, x, y + 2)
+            x += number * 8
         y += 20 if cells else 0
     for kind, count, message in rows(failures):
         y += 18
@@ -155,6 +167,15 @@ def svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{y + 6}" viewBox="0 0 640 {y + 6}">'
         f'<g style="{style}">{"".join(parts)}</g></svg>'
     )
+
+
+def _cells(state: str, number: int, x: float, y: int) -> list[str]:
+    """Cells of one state in a picture. Without their colours, stripes tell what is lost, a line what is cancelled."""
+    fill = f'fill="{_PLAIN_COLOURS[state]}"'
+    if state == "l":
+        return [f'<rect x="{x + 4 * i:g}" y="{y}" width="2" height="12" {fill}/>' for i in range(2 * number)]
+    top, height = (y + 8, 4) if state == "c" else (y, 12)
+    return [f'<rect x="{x:g}" y="{top}" width="{number * 8}" height="{height}" {fill}/>']
 
 
 def _label(text: str, y: int) -> str:

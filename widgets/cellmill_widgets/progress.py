@@ -57,6 +57,7 @@ class _Track:
             done=done,
             total=counts.submitted if ended else self.run.total,
             failed=counts.failed,
+            lost=counts.lost,
             cancelled=counts.cancelled,
             elapsed=self._end(now, ended) - self.started,
             rate=(done - before) / (now - since) if now > since else 0.0,

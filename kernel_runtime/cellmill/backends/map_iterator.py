@@ -160,7 +160,9 @@ def _told(progress: Progress) -> str:
     name, counts, total, _, closed = progress
     of = "" if total is None else f" of {total:,}"
     parts = [f"{counts.succeeded + counts.failed:,}{of} done"]
-    parts += [f"{counts.failed:,} failed"] if counts.failed else []
+    raised = counts.failed - counts.lost
+    parts += [f"{raised:,} failed"] if raised else []
+    parts += [f"{counts.lost:,} lost"] if counts.lost else []
     parts += [f"{counts.cancelled:,} cancelled"] if counts.cancelled else []
     parts += ["closed"] if closed else []
     return f"{name}: {', '.join(parts)}"

@@ -73,7 +73,9 @@ class Journeys:
         tasks = journey["tasks"]
         parts = [f"{tasks:,} task{'s' if tasks != 1 else ''}"]
         parts += [f"{journey['failed']:,} failed"] if journey["failed"] else []
-        parts += [f"{journey['cut']:,} cancelled or lost"] if journey["cut"] else []
+        lost = journey["lost"] or 0
+        parts += [f"{journey['cut'] - lost:,} cancelled"] if journey["cut"] > lost else []
+        parts += [f"{lost:,} lost"] if lost else []
         memory = journey["memory"]
         parts += [f"a worker had up to {size_text(memory)} of memory"] if memory is not None else []
         sent, received = journey["sent"], journey["received"]

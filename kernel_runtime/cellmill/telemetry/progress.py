@@ -29,6 +29,7 @@ class Sample:
     succeeded: int
     failed: int
     cancelled: int
+    lost: int = 0  # of the failed ones
     position: int = 0  # in the state map, of the next task
     span: tuple[float, float] = (
         0.0,
@@ -57,6 +58,7 @@ class RunSample:
     cancelled: int = 0
     priority: int = 0
     running: int = 0
+    lost: int = 0  # of the failed ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class _Start:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
+    lost: int = 0
     position: int = 0
 
     @classmethod
@@ -78,6 +81,7 @@ class _Start:
             sample.done,
             sample.failed,
             sample.cancelled,
+            sample.lost,
             sample.position,
         )
 
@@ -147,6 +151,7 @@ class ProgressFold:
                 "total": self._total,
                 "done": done,
                 "failed": sample.failed - start.failed,
+                "lost": sample.lost - start.lost,
                 "cancelled": sample.cancelled - start.cancelled,
                 "running": running,
                 "queued": queued,
@@ -158,6 +163,7 @@ class ProgressFold:
                     "total": run.expected,
                     "done": run.done,
                     "failed": run.failed,
+                    "lost": run.lost,
                     "cancelled": run.cancelled,
                     "priority": run.priority,
                 }

@@ -35,6 +35,7 @@ class Counts(TypedDict):
     total: int  # tasks submitted, and those that a running map has yet to submit
     done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
+    lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int  # cancelled before they ran
     running: int  # in user code now
     queued: int  # submitted and waiting for inputs or for a worker
@@ -46,6 +47,7 @@ class RunState(TypedDict):
     total: int | None  # tasks expected; null if unknown
     done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
+    lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int | None  # of `done`, those that will not run; null in records of earlier releases
     priority: int  # from -100 to 100, larger first; the value that was set last
 
@@ -91,6 +93,7 @@ class CellRuns(TypedDict):
     total: int | None  # tasks expected; null if unknown
     done: int  # tasks that succeeded, failed or were cancelled
     failed: int  # ended with an exception
+    lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int  # of `done`, those that will not run
     over: bool  # the cell has ended, and all its tasks
     seconds: float | None  # from the first run's beginning to the last one's end; null before that
@@ -131,6 +134,7 @@ class RunRecord(TypedDict):
     submitted: int  # tasks so far
     succeeded: int  # tasks that gave a value
     failed: int  # tasks that ended with an exception
+    lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int  # tasks that will not run
     # share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown
     busy: float | None
@@ -342,6 +346,7 @@ class FunctionJourney(TypedDict):
     tasks: int  # tasks that are over; each attempt counts
     failed: int  # how many of them failed
     cut: int  # how many of them were cancelled, stopped or lost
+    lost: int | None  # of `cut`, those whose worker ended; null in records of earlier releases
     # the seven intervals, then pickling, then waiting for others of the same chunk
     intervals: list[IntervalFigures]
     times: RunTimes | None  # how long they ran

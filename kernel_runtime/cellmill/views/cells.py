@@ -32,12 +32,17 @@ class _Sums:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
+    lost: int = 0  # of the failed ones
 
     def plus(self, counts: RunCounts, total: int | None) -> _Sums:
         """Add a run, of which ``total`` tasks are expected; None: unknown."""
         both = None if self.total is None or total is None else self.total + max(total, counts.done)
         return _Sums(
-            both, self.done + counts.done, self.failed + counts.failed, self.cancelled + counts.cancelled
+            both,
+            self.done + counts.done,
+            self.failed + counts.failed,
+            self.cancelled + counts.cancelled,
+            self.lost + counts.lost,
         )
 
 
@@ -102,6 +107,7 @@ class _Cell:
             "total": sums.total,
             "done": sums.done,
             "failed": sums.failed,
+            "lost": sums.lost,
             "cancelled": sums.cancelled,
             "over": over,
             "seconds": round((self._ended - self._began) / 1e9, 3) if over else None,

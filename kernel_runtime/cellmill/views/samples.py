@@ -23,6 +23,7 @@ def take_sample(executor: Executor) -> Sample:
         succeeded=stats.succeeded,
         failed=stats.failed,
         cancelled=stats.cancelled,
+        lost=stats.lost,
         position=observer.next_position if (observer := executor._backend.observer) else 0,
         span=observer.work_span() if observer else (0.0, 0.0),
     )
@@ -58,6 +59,7 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
             counts.cancelled,
             run.priority,
             run.running(),
+            counts.lost,
         )
         samples.append(sample)
     return samples

@@ -58,14 +58,18 @@ export class CellmillPanel extends DashboardWidget {
       this._wide.hidden = current === null;
     }
     this._list.draw(
-      this.sessions.entries.map(({ widget, link }) => ({
-        id: widget.id,
-        title: widget.title.label,
-        current: widget === current?.widget,
-        presence: link.presence,
-        counts: link.model.snapshot?.counts ?? null,
-        left: link.state(now).left
-      }))
+      this.sessions.entries.map(({ widget, link }) => {
+        const { left, elapsed } = link.state(now);
+        return {
+          id: widget.id,
+          title: widget.title.label,
+          current: widget === current?.widget,
+          presence: link.presence,
+          counts: link.model.snapshot?.counts ?? null,
+          left,
+          elapsed
+        };
+      })
     );
   }
 

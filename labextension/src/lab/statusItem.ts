@@ -11,7 +11,7 @@ import type { Settings } from './settings';
 import { button, child, setText } from '../view/dom';
 import { Drawing } from '../view/drawing';
 import { count, percent, rate } from '../view/format';
-import { leftText } from '../view/timeLeft';
+import { elapsedText, leftText } from '../view/timeLeft';
 
 /** Milliseconds between its pictures; while no view is visible, the kernel sends frames about as often. */
 const INTERVAL = 500;
@@ -84,7 +84,7 @@ export class StatusItem extends Widget {
 
   private _write(link: Entry['link']): void {
     const { trans } = this._options;
-    const { snapshot, rate: speed, left } = link.state(now());
+    const { snapshot, rate: speed, left, elapsed } = link.state(now());
     const counts = snapshot?.counts;
     const running = counts !== undefined && outstanding(counts);
     const parts: string[] = [];
@@ -98,6 +98,7 @@ export class StatusItem extends Widget {
       parts.push(
         snapshot?.paused === true ? trans.__('paused') : trans.__('%1 tasks/s', rate(speed))
       );
+      parts.push(elapsedText(elapsed, true, trans));
       parts.push(...(left === null ? [] : [leftText(left, trans)]));
     }
     setText(this._text, parts.join(' · '));

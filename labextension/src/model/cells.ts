@@ -1,12 +1,13 @@
 /** The runs of each execution of a cell, from frames that tell what changed. */
 
 import type { CellRuns, Cells } from '../protocol/messages';
+import { raised } from './counts';
 
 /** The most executions that the kernel remembers (see views/cells.py). */
 const MOST = 256;
 
 /** How the tasks of a cell are doing, in the words of the panel. */
-export type CellState = 'running' | 'done' | 'failed' | 'cancelled';
+export type CellState = 'running' | 'done' | 'failed' | 'lost' | 'cancelled';
 
 export class CellsModel {
   /** by the msg_id of the request that executed the cell */
@@ -48,5 +49,8 @@ export function cellState(cell: CellRuns): CellState {
   if (!cell.over) {
     return 'running';
   }
-  return cell.failed > 0 ? 'failed' : cell.cancelled > 0 ? 'cancelled' : 'done';
+  if (cell.failed > 0) {
+    return raised(cell) > 0 ? 'failed' : 'lost';
+  }
+  return cell.cancelled > 0 ? 'cancelled' : 'done';
 }

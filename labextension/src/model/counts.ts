@@ -12,6 +12,22 @@ export function succeeded(counts: Counts): number {
   return Math.max(0, counts.done - counts.cancelled - counts.failed);
 }
 
+/** The part of a record that tells how tasks failed; records of earlier releases have no number of lost ones. */
+interface Failures {
+  readonly failed: number;
+  readonly lost: number | null;
+}
+
+/** Tasks that failed because their worker ended. */
+export function lost(counts: Failures): number {
+  return counts.lost ?? 0;
+}
+
+/** Tasks that failed with an error of their own. */
+export function raised(counts: Failures): number {
+  return Math.max(0, counts.failed - lost(counts));
+}
+
 /** Whether tasks are outstanding. */
 export function outstanding(counts: Counts): boolean {
   return counts.done < counts.total;

@@ -52,6 +52,7 @@ export function snapshotOf(run: RunRecord, all: Snapshot): Snapshot {
       total: run.submitted,
       done: run.submitted - queued,
       failed: run.failed,
+      lost: run.lost,
       cancelled: run.cancelled,
       running: 0,
       queued

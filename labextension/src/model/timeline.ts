@@ -10,8 +10,10 @@ export interface Span {
   readonly ticket: string;
   readonly count: number;
   readonly failed: number;
-  /** lost with their worker, or stopped */
+  /** cancelled while they ran, or lost with their worker */
   readonly cut: number;
+  /** of these, the lost ones */
+  readonly lost: number;
   readonly worker: number;
   readonly running: boolean;
   /** the functions with the most time, and the share of the span's length that each has */
@@ -45,6 +47,7 @@ function span(view: DataView, at: number): Span {
     count: view.getUint32(at + 24, true),
     failed: view.getUint32(at + 28, true),
     cut: view.getUint32(at + 32, true),
+    lost: view.getUint32(at + 60, true),
     worker: view.getUint16(at + 36, true),
     running: view.getUint16(at + 38, true) !== 0,
     functions,

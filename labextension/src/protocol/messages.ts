@@ -27,6 +27,8 @@ export interface Counts {
   /** tasks submitted, and those that a running map has yet to submit */ readonly total: number;
   /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
+  /** of `failed`, those whose worker ended; null in records of earlier releases */
+  readonly lost: number | null;
   /** cancelled before they ran */ readonly cancelled: number;
   /** in user code now */ readonly running: number;
   /** submitted and waiting for inputs or for a worker */ readonly queued: number;
@@ -39,6 +41,8 @@ export interface RunState {
   /** tasks expected; null if unknown */ readonly total: number | null;
   /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
+  /** of `failed`, those whose worker ended; null in records of earlier releases */
+  readonly lost: number | null;
   /** of `done`, those that will not run; null in records of earlier releases */
   readonly cancelled: number | null;
   /** from -100 to 100, larger first; the value that was set last */ readonly priority: number;
@@ -89,6 +93,8 @@ export interface CellRuns {
   /** tasks expected; null if unknown */ readonly total: number | null;
   /** tasks that succeeded, failed or were cancelled */ readonly done: number;
   /** ended with an exception */ readonly failed: number;
+  /** of `failed`, those whose worker ended; null in records of earlier releases */
+  readonly lost: number | null;
   /** of `done`, those that will not run */ readonly cancelled: number;
   /** the cell has ended, and all its tasks */ readonly over: boolean;
   /** from the first run's beginning to the last one's end; null before that */
@@ -133,6 +139,8 @@ export interface RunRecord {
   /** tasks so far */ readonly submitted: number;
   /** tasks that gave a value */ readonly succeeded: number;
   /** tasks that ended with an exception */ readonly failed: number;
+  /** of `failed`, those whose worker ended; null in records of earlier releases */
+  readonly lost: number | null;
   /** tasks that will not run */ readonly cancelled: number;
   /** share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown */
   readonly busy: number | null;
@@ -410,6 +418,7 @@ export interface FunctionJourney {
   /** tasks that are over; each attempt counts */ readonly tasks: number;
   /** how many of them failed */ readonly failed: number;
   /** how many of them were cancelled, stopped or lost */ readonly cut: number;
+  /** of `cut`, those whose worker ended; null in records of earlier releases */ readonly lost: number | null;
   /** the seven intervals, then pickling, then waiting for others of the same chunk */
   readonly intervals: readonly IntervalFigures[];
   /** how long they ran */ readonly times: RunTimes | null;
@@ -803,11 +812,12 @@ export type Command =
 
 const version = literal(VERSION);
 const counts = record<Counts>({
-    total: integer, done: integer, failed: integer, cancelled: integer, running: integer, queued: integer
+    total: integer, done: integer, failed: integer, lost: nullable(integer), cancelled: integer,
+    running: integer, queued: integer
 });
 const runState = record<RunState>({
     id: integer, name: string, total: nullable(integer), done: integer, failed: integer,
-    cancelled: nullable(integer), priority: integer
+    lost: nullable(integer), cancelled: nullable(integer), priority: integer
 });
 const timeLeft = record<TimeLeft>({
     seconds: nullable(number), unknown: list(string), late: nullable(list(string))
@@ -817,11 +827,13 @@ const failedLine = record<FailedLine>({
 });
 const cellRuns = record<CellRuns>({
     request: string, cell: string, runs: list(integer), total: nullable(integer), done: integer,
-    failed: integer, cancelled: integer, over: boolean, seconds: nullable(number), lines: list(failedLine)
+    failed: integer, lost: nullable(integer), cancelled: integer, over: boolean, seconds: nullable(number),
+    lines: list(failedLine)
 });
 const runRecord = record<RunRecord>({
     id: integer, cell: string, name: string, began: number, wall: nullable(number), submitted: integer,
-    succeeded: integer, failed: integer, cancelled: integer, busy: nullable(number), kept: boolean
+    succeeded: integer, failed: integer, lost: nullable(integer), cancelled: integer, busy: nullable(number),
+    kept: boolean
 });
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
@@ -844,7 +856,7 @@ const intervalFigures = record<IntervalFigures>({
 });
 const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
-    number: integer, name: string, tasks: integer, failed: integer, cut: integer,
+    number: integer, name: string, tasks: integer, failed: integer, cut: integer, lost: nullable(integer),
     intervals: list(intervalFigures), times: nullable(runTimes), memory: nullable(integer),
     sent: nullable(integer), received: nullable(integer)
 });

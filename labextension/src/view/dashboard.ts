@@ -1,20 +1,20 @@
 /** One kernel's tasks: a bar, the counts, the rate, the controls. Draws states and computes nothing. Needs no
  * framework. */
 
-import { outstanding, ran, succeeded } from '../model/counts';
+import { lost, outstanding, raised, ran, succeeded } from '../model/counts';
 import type { KernelState } from '../model/kernelModel';
 import type { Command, Counts, Snapshot } from '../protocol/messages';
 import { ControlsView } from './controls';
 import type { CellWay } from './cellWay';
 import { child, setText } from './dom';
 import { FailedLine } from './failedLine';
-import { count, duration, rate, wholeSeconds } from './format';
+import { count, duration, rate } from './format';
 import { messageOf } from './message';
 import { RunsView } from './runs';
 import { ScopeView } from './scope';
 import { Sparkline } from './sparkline';
 import { TabStrip } from './tabStrip';
-import { boundText, leftText } from './timeLeft';
+import { boundText, elapsedText, leftText } from './timeLeft';
 import type { Translator } from './translator';
 
 /** What to draw: a kernel's state, and the name of its notebook. */
@@ -50,6 +50,7 @@ export class DashboardView {
     this._bar = track;
     this._fill = child(track, 'div', 'cellmill-bar-fill');
     this._fillFailed = child(track, 'div', 'cellmill-bar-failed');
+    this._fillLost = child(track, 'div', 'cellmill-bar-lost');
     this._fillCancelled = child(track, 'div', 'cellmill-bar-cancelled');
     const figures = child(this._body, 'div', 'cellmill-head-figures');
     const headline = child(figures, 'div', 'cellmill-headline');
@@ -61,6 +62,7 @@ export class DashboardView {
     this._bound = child(this._times, 'span', 'cellmill-bound');
     const list = child(figures, 'dl', 'cellmill-counts');
     this._failed = term(list, trans.__('Failed'), 'cellmill-failed');
+    this._lost = term(list, trans.__('Lost'), 'cellmill-lost');
     this._cancelled = term(list, trans.__('Cancelled'), 'cellmill-cancelled');
     this._running = term(list, trans.__('Running'), 'cellmill-running');
     this._queued = term(list, trans.__('Queued'), 'cellmill-queued');
@@ -198,6 +200,7 @@ export class DashboardView {
     data.cancelled = String(counts?.cancelled ?? 0);
     data.total = String(counts?.total ?? 0);
     data.failed = String(counts?.failed ?? 0);
+    data.lost = String(counts?.lost ?? 0);
     data.running = String(counts?.running ?? 0);
     data.queued = String(counts?.queued ?? 0);
     data.workers = String(snapshot?.workers ?? 0);
@@ -211,8 +214,10 @@ export class DashboardView {
     const share = (value: number): string =>
       `${counts.total > 0 ? (100 * value) / counts.total : 0}%`;
     this._fill.style.width = share(succeeded(counts));
-    this._fillFailed.style.width = share(counts.failed);
-    this._fillFailed.hidden = counts.failed === 0;
+    this._fillFailed.style.width = share(raised(counts));
+    this._fillFailed.hidden = raised(counts) === 0;
+    this._fillLost.style.width = share(lost(counts));
+    this._fillLost.hidden = lost(counts) === 0;
     this._fillCancelled.style.width = share(counts.cancelled);
     this._fillCancelled.hidden = counts.cancelled === 0;
     const progress = progressOf(counts, trans);
@@ -225,7 +230,7 @@ export class DashboardView {
     const paused = snapshot.paused && outstanding(counts);
     setText(this._rate, paused ? trans.__('Paused') : perSecond);
     this._times.hidden = counts.total === 0;
-    setText(this._elapsed, elapsedText(state, counts, trans));
+    setText(this._elapsed, elapsedText(state.elapsed, outstanding(counts), trans));
     setText(this._left, state.left === null ? '' : leftText(state.left, trans));
     const bound = whyBound(state, counts, trans);
     this._bounded = outstanding(counts) && (this._bounded || bound !== '');
@@ -237,9 +242,12 @@ export class DashboardView {
       trans.__('Tasks per second over the last half minute, now %1', perSecond),
       state.present
     );
-    this._failures.draw(counts.failed);
-    setText(this._failed, count(counts.failed));
-    this._failed.classList.toggle('cellmill-bad', counts.failed > 0);
+    this._failures.draw(counts);
+    setText(this._failed, count(raised(counts)));
+    this._failed.classList.toggle('cellmill-bad', raised(counts) > 0);
+    setText(this._lost, count(lost(counts)));
+    this._lost.classList.add('cellmill-bad');
+    this._lost.parentElement?.toggleAttribute('hidden', lost(counts) === 0);
     setText(this._cancelled, count(counts.cancelled));
     this._cancelled.parentElement?.toggleAttribute('hidden', counts.cancelled === 0);
     setText(this._running, count(counts.running));
@@ -269,10 +277,11 @@ export class DashboardView {
         count(ran(counts)),
         seconds
       );
-      const failed = counts.failed > 0 ? trans.__(', %1 failed', count(counts.failed)) : '';
+      const failed = raised(counts) > 0 ? trans.__(', %1 failed', count(raised(counts))) : '';
+      const gone = lost(counts) > 0 ? trans.__(', %1 lost', count(lost(counts))) : '';
       const cancelled =
         counts.cancelled > 0 ? trans.__(', %1 cancelled', count(counts.cancelled)) : '';
-      setText(this._spoken, done + failed + cancelled);
+      setText(this._spoken, done + failed + gone + cancelled);
     } else {
       setText(this._spoken, '');
     }
@@ -294,6 +303,7 @@ export class DashboardView {
   private readonly _bar: HTMLElement;
   private readonly _fill: HTMLElement;
   private readonly _fillFailed: HTMLElement;
+  private readonly _fillLost: HTMLElement;
   private readonly _fillCancelled: HTMLElement;
   private readonly _progress: HTMLElement;
   private readonly _rate: HTMLElement;
@@ -305,6 +315,7 @@ export class DashboardView {
   private _bounded = false;
   private readonly _sparkline: Sparkline;
   private readonly _failed: HTMLElement;
+  private readonly _lost: HTMLElement;
   private readonly _cancelled: HTMLElement;
   private readonly _running: HTMLElement;
   private readonly _queued: HTMLElement;
@@ -313,13 +324,6 @@ export class DashboardView {
   private readonly _runs: RunsView;
   private readonly _tabs: TabStrip;
   private readonly _spoken: HTMLElement;
-}
-
-/** For how long it has run, or what it took; whole seconds while it runs. */
-function elapsedText(state: KernelState, counts: Counts, trans: Translator): string {
-  return outstanding(counts)
-    ? trans.__('%1 so far', wholeSeconds(Math.floor(state.elapsed)))
-    : trans.__('took %1', duration(state.elapsed));
 }
 
 /** Why the time that is left is no more than a bound, or not known; empty if it is. */

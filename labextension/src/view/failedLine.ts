@@ -1,5 +1,7 @@
-/** The line in the header that says that tasks have failed, and leads to why. */
+/** The line in the header that says that tasks have failed or were lost, and leads to why. */
 
+import { lost, raised } from '../model/counts';
+import type { Counts } from '../protocol/messages';
 import { button, setName, setText } from './dom';
 import { count } from './format';
 import type { Translator } from './translator';
@@ -12,11 +14,17 @@ export class FailedLine {
     this._button.hidden = true;
   }
 
-  /** Draw the number of tasks that failed; the line is hidden if there are none. */
-  draw(failed: number): void {
+  /** Draw the numbers of tasks that failed and that were lost; the line is hidden if there are none. */
+  draw(counts: Counts): void {
     const trans = this._trans;
-    this._button.hidden = failed === 0;
-    const text = trans._n('%2 task failed', '%2 tasks failed', failed, count(failed));
+    const failed = raised(counts);
+    const gone = lost(counts);
+    this._button.hidden = counts.failed === 0;
+    const parts = [
+      failed > 0 ? trans._n('%2 task failed', '%2 tasks failed', failed, count(failed)) : '',
+      gone > 0 ? trans._n('%2 task lost', '%2 tasks lost', gone, count(gone)) : ''
+    ];
+    const text = parts.filter(part => part !== '').join(', ');
     setText(this._button, text);
     setName(this._button, trans.__('%1: show the errors', text));
   }

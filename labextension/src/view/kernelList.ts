@@ -1,10 +1,10 @@
 /** Lists the open notebooks and consoles whose kernels have Cellmill; choosing one brings it to the front. */
 
-import { outstanding, ran } from '../model/counts';
+import { lost, outstanding, raised, ran } from '../model/counts';
 import type { Presence } from '../model/presence';
 import type { Counts, TimeLeft } from '../protocol/messages';
 import { count, percent } from './format';
-import { leftText } from './timeLeft';
+import { elapsedText, leftText } from './timeLeft';
 import type { Translator } from './translator';
 
 /** The attribute of a line that has the id of its notebook. */
@@ -18,6 +18,8 @@ export interface KernelLine {
   readonly presence: Presence;
   readonly counts: Counts | null;
   readonly left: TimeLeft | null;
+  /** seconds of the whole piece of work */
+  readonly elapsed: number;
 }
 
 /** Lines are buttons, so that the keyboard reaches them. */
@@ -75,12 +77,15 @@ export class KernelListView {
       return;
     }
     button.setAttribute('aria-current', String(line.current));
-    const { counts, left } = line;
-    let text = this._trans.__('no tasks');
+    const { counts, left, elapsed } = line;
+    const parts: string[] = [];
     if (counts !== null && counts.total > 0) {
-      text = outstanding(counts) ? percent(ran(counts), counts.total) : endOf(counts, this._trans);
-      text += left === null ? '' : ` · ${leftText(left, this._trans)}`;
+      const running = outstanding(counts);
+      parts.push(running ? percent(ran(counts), counts.total) : endOf(counts, this._trans));
+      parts.push(elapsedText(elapsed, running, this._trans));
+      parts.push(...(left === null ? [] : [leftText(left, this._trans)]));
     }
+    const text = parts.length > 0 ? parts.join(' · ') : this._trans.__('no tasks');
     if (name.textContent !== line.title) {
       name.textContent = line.title;
       button.setAttribute('title', line.title);
@@ -99,8 +104,11 @@ export class KernelListView {
 
 /** How a piece of work that is over came out, in a word or two. */
 function endOf(counts: Counts, trans: Translator): string {
-  if (counts.failed > 0) {
-    return trans.__('%1 failed', count(counts.failed));
+  if (raised(counts) > 0) {
+    return trans.__('%1 failed', count(raised(counts)));
+  }
+  if (lost(counts) > 0) {
+    return trans.__('%1 lost', count(lost(counts)));
   }
   return counts.cancelled > 0
     ? trans.__('%1 cancelled', count(counts.cancelled))

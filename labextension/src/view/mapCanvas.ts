@@ -1,6 +1,14 @@
 /** The state map's picture: coloured squares on a canvas, in the colours of the theme. */
 
-import { FORGOTTEN, STATES, cellOf, gridOf, type Grid, type MapPicture } from '../model/stateMap';
+import {
+  FORGOTTEN,
+  STATES,
+  cellOf,
+  gridOf,
+  type Grid,
+  type MapPicture,
+  type TaskState
+} from '../model/stateMap';
 
 /** The largest side of a cell, and the smallest with gaps between cells, in CSS pixels. */
 const LARGEST = 14;
@@ -11,6 +19,7 @@ const LEAST_HIGH = 180;
 const PROPORTION = 0.75;
 const ALL = 15;
 const FAILED = STATES.indexOf('failed');
+const LOST = STATES.indexOf('lost');
 /** The side of a failure's mark, if cells are smaller and at most this fraction of them has a failure. */
 const MARK = 4;
 const RARE = 0.02;
@@ -82,6 +91,7 @@ export class MapCanvas {
     const colours = coloursOf(this.element);
     const gap = grid.side >= APART ? Math.max(1, Math.round(scale)) : 0;
     const { cells, span } = picture;
+    const bad = badOf(picture, colours);
     const edge = (index: number): number => Math.round(index * grid.side * scale);
     const strokes = new Path2D();
     // Equal cells side by side are one stripe, unless there are gaps between cells.
@@ -102,22 +112,21 @@ export class MapCanvas {
           fill(context, stripe, colours.unknown, 1);
         } else if (span === 1) {
           fill(context, stripe, colours[STATES[value] ?? 'unknown'], 1);
-          if (gap > 0 && STATES[value] === 'cancelled') {
-            strokes.moveTo(x, y + height);
-            strokes.lineTo(x + width, y);
+          if (gap > 0) {
+            strike(strokes, STATES[value], stripe);
           }
         } else {
-          paintSum(context, stripe, value, colours);
+          paintSum(context, stripe, value, colours, bad);
         }
         cell = next;
       }
     }
-    // Crossed out, as bars are hatched: they are told from those that wait without their colour.
+    // Crossed out or striped, as parts of bars are: they are told from other states without their colour.
     context.globalAlpha = 1;
     context.strokeStyle = colours.crossing;
     context.lineWidth = Math.max(1, Math.round(1.5 * scale));
     context.stroke(strokes);
-    this._paintRare(context, picture, grid, scale, colours.failed);
+    this._paintRare(context, picture, grid, scale, colours, bad);
     context.globalAlpha = 1;
   }
 
@@ -127,7 +136,8 @@ export class MapCanvas {
     { cells, span }: MapPicture,
     grid: Grid,
     scale: number,
-    colour: string
+    colours: Colours,
+    bad: string
   ): void {
     if (grid.side >= MARK) {
       return;
@@ -135,7 +145,10 @@ export class MapCanvas {
     const failed: number[] = [];
     for (let cell = 0; cell < cells.length; cell++) {
       const value = cells[cell] ?? 0;
-      if (value !== FORGOTTEN && (span === 1 ? value === FAILED : cellOf(value).failed)) {
+      if (
+        value !== FORGOTTEN &&
+        (span === 1 ? value === FAILED || value === LOST : cellOf(value).failed)
+      ) {
         failed.push(cell);
       }
     }
@@ -147,6 +160,7 @@ export class MapCanvas {
       const { x, y, side } = this.place(cell);
       const left = Math.round((x + side / 2) * scale - size / 2);
       const top = Math.round((y + side / 2) * scale - size / 2);
+      const colour = span > 1 ? bad : cells[cell] === LOST ? colours.lost : colours.failed;
       fill(context, { x: left, y: top, width: size, height: size }, colour, 1);
     }
   }
@@ -154,12 +168,32 @@ export class MapCanvas {
   private _grid: Grid = { columns: 1, rows: 1, side: 1 };
 }
 
-/** The colour shows how much of a cell is done; a bar at its lower edge shows that at least one task failed. */
+/** What tells a state without its colour: cancelled tasks are crossed out, lost ones are striped. */
+function strike(strokes: Path2D, state: TaskState | undefined, stripe: Stripe): void {
+  const { x, y, width, height } = stripe;
+  if (state === 'cancelled') {
+    strokes.moveTo(x, y + height);
+    strokes.lineTo(x + width, y);
+  } else if (state === 'lost') {
+    for (const part of [0.3, 0.7]) {
+      strokes.moveTo(x + width * part, y);
+      strokes.lineTo(x + width * part, y + height);
+    }
+  }
+}
+
+/** The colour of cells for several tasks of which some failed or were lost: which of both, only all counts tell. */
+function badOf({ counts }: MapPicture, colours: Colours): string {
+  return counts.failed === 0 && counts.lost > 0 ? colours.lost : colours.failed;
+}
+
+/** The colour shows how much of a cell is done; a bar at its lower edge shows that at least one task failed or was lost. */
 function paintSum(
   context: CanvasRenderingContext2D,
   stripe: Stripe,
   value: number,
-  colours: Colours
+  colours: Colours,
+  bad: string
 ): void {
   const { share, failed, running, waiting, cancelled } = cellOf(value);
   const under = running
@@ -169,7 +203,7 @@ function paintSum(
       : cancelled
         ? colours.cancelled
         : failed
-          ? colours.failed
+          ? bad
           : colours.done;
   fill(context, stripe, under, 1);
   if (share > 0 && share < ALL) {
@@ -179,7 +213,7 @@ function paintSum(
   }
   if (failed) {
     const height = Math.max(1, Math.round(stripe.height * 0.4));
-    fill(context, { ...stripe, y: stripe.y + stripe.height - height, height }, colours.failed, 1);
+    fill(context, { ...stripe, y: stripe.y + stripe.height - height, height }, bad, 1);
   }
 }
 

@@ -1,8 +1,15 @@
 /** Tells how long the outstanding tasks still take. */
 
 import type { TimeLeft } from '../protocol/messages';
-import { wholeSeconds } from './format';
+import { duration, wholeSeconds } from './format';
 import type { Translator } from './translator';
+
+/** For how long the work has run, or what it took; whole seconds while it runs. */
+export function elapsedText(seconds: number, running: boolean, trans: Translator): string {
+  return running
+    ? trans.__('%1 so far', wholeSeconds(Math.floor(seconds)))
+    : trans.__('took %1', duration(seconds));
+}
 
 /** "about 40 s left"; "at least" where some functions have not run yet, or a task runs far longer than others did. */
 export function leftText({ seconds, unknown, late }: TimeLeft, trans: Translator): string {

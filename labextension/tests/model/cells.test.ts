@@ -12,6 +12,7 @@ function cell(request: string, more: Partial<CellRuns> = {}): CellRuns {
     total: 4,
     done: 4,
     failed: 0,
+    lost: 0,
     cancelled: 0,
     over: true,
     seconds: 1,
@@ -35,7 +36,9 @@ test('what changed replaces what was, and runs lead to their cells', () => {
 
 test('tasks that are outstanding run, then the worst end is told', () => {
   assert.equal(cellState(cell('a', { over: false, failed: 1 })), 'running');
-  assert.equal(cellState(cell('a', { failed: 1, cancelled: 1 })), 'failed');
+  assert.equal(cellState(cell('a', { failed: 1, lost: 0, cancelled: 1 })), 'failed');
+  assert.equal(cellState(cell('a', { failed: 2, lost: 1 })), 'failed');
+  assert.equal(cellState(cell('a', { failed: 1, lost: 1 })), 'lost');
   assert.equal(cellState(cell('a', { cancelled: 1 })), 'cancelled');
   assert.equal(cellState(cell('a')), 'done');
 });

@@ -15,6 +15,7 @@ function record(id: number, more: Partial<RunRecord> = {}): RunRecord {
     submitted: 10,
     succeeded: 7,
     failed: 2,
+    lost: 0,
     cancelled: 1,
     busy: 0.5,
     kept: true,
@@ -50,6 +51,7 @@ test('a run is drawn from its record until the kernel tells more', () => {
     total: 10,
     done: 10,
     failed: 2,
+    lost: 0,
     cancelled: 1,
     running: 0,
     queued: 0

@@ -7,7 +7,9 @@ import { snapshot } from '../frames';
 
 test('a frame survives the way through JSON', () => {
   const frame = snapshot(1.5, 3, 10, {
-    runs: [{ id: 1, name: 'f', total: null, done: 3, failed: 0, cancelled: 0, priority: 0 }]
+    runs: [
+      { id: 1, name: 'f', total: null, done: 3, failed: 0, lost: 0, cancelled: 0, priority: 0 }
+    ]
   });
   assert.deepEqual(parseFrame(JSON.parse(JSON.stringify(frame))), frame);
 });
@@ -17,7 +19,16 @@ test('fields of a later release are left out, not refused', () => {
 });
 
 test('they are left out at any depth, and of the copy alone', () => {
-  const run = { id: 1, name: 'f', total: null, done: 3, failed: 0, cancelled: 0, priority: 0 };
+  const run = {
+    id: 1,
+    name: 'f',
+    total: null,
+    done: 3,
+    failed: 0,
+    lost: 0,
+    cancelled: 0,
+    priority: 0
+  };
   const frame = snapshot(1, 1, 1, { runs: [run, run] });
   const later = { ...frame, runs: [run, { ...run, more: 'later' }] };
   assert.deepEqual(parseFrame(later), frame);
@@ -39,9 +50,21 @@ test('binary parts come from the buffers, whatever the JSON has', () => {
 });
 
 test('no field may be of another type, and none missing but what may be null', () => {
-  const frame = snapshot(1, 1, 1, {
-    runs: [{ id: 1, name: 'f', total: null, done: 3, failed: 0, cancelled: null, priority: 0 }]
+  const all = snapshot(1, 1, 1, {
+    runs: [
+      {
+        id: 1,
+        name: 'f',
+        total: null,
+        done: 3,
+        failed: 0,
+        lost: null,
+        cancelled: null,
+        priority: 0
+      }
+    ]
   });
+  const frame = { ...all, counts: { ...all.counts, lost: null } };
   const places: [string, Record<string, unknown>][] = [
     ['Snapshot', { ...frame }],
     ['Snapshot.counts', { ...frame.counts }],

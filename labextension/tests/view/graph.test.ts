@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { readGraph, type TaskGraph } from '../../src/model/taskGraph';
 import { fitted, nodeAt, zoomed } from '../../src/view/graph/camera';
-import { boxText } from '../../src/view/graph/labels';
+import { boxText, hint, summary } from '../../src/view/graph/labels';
 import { boxesIn, layOut, longestPath, neighbours, passages } from '../../src/view/graph/layout';
 import { untranslated } from '../../src/view/translator';
 import { bytes, dag, frame } from '../graphFrames';
@@ -142,4 +142,25 @@ test('what is under the pointer stays there while one zooms', () => {
     assert.equal(nodeAt(camera, layout, x, y), node);
     assert.equal(nodeAt(zoomed(camera, 3, x, y), layout, x, y), node);
   }
+});
+
+test('what failed, was lost or cancelled after it ran is told in a word, and how much of a graph is kept', () => {
+  const given = frame(3, [
+    [0, 1],
+    [1, 2]
+  ]);
+  const seconds = bytes(Float32Array.from([1.5, 1.5, 0]));
+  const graph = readGraph({ ...given, seconds, states: Uint8Array.from([4, 7, 5]) });
+  const words = [0, 1, 2].map(node => boxText(untranslated, graph, node).more);
+  assert.deepEqual(words, ['failed · 1.5 s', 'lost · 1.5 s', 'cancelled']);
+  assert.equal(summary(untranslated, graph, 9), '3 tasks, 2 dependencies');
+  const part = { ...graph, partial: true };
+  assert.equal(
+    summary(untranslated, part, 1200),
+    'the newest 3 of 1,200 tasks, 2 dependencies, the dependencies of older ones are not kept'
+  );
+  assert.equal(
+    hint(untranslated, part, [], 1197),
+    '1,197 other tasks are older, or depend on none.'
+  );
 });

@@ -30,6 +30,7 @@ function journey(
     tasks,
     failed: 0,
     cut: 0,
+    lost: 0,
     intervals,
     times,
     memory: null,

@@ -15,6 +15,7 @@ function runOf(id: number, submitted: number, kept: boolean): RunRecord {
     submitted,
     succeeded: submitted,
     failed: 0,
+    lost: 0,
     cancelled: 0,
     busy: null,
     kept
@@ -22,7 +23,15 @@ function runOf(id: number, submitted: number, kept: boolean): RunRecord {
 }
 
 test('a list says how many tasks it lacks, once all are over', () => {
-  const counts = { total: 599_999, done: 599_999, failed: 0, cancelled: 9, running: 0, queued: 0 };
+  const counts = {
+    total: 599_999,
+    done: 599_999,
+    failed: 0,
+    lost: 0,
+    cancelled: 9,
+    running: 0,
+    queued: 0
+  };
   const over = { counts } as Snapshot;
   assert.match(listText(262_144, over, untranslated), /These are 262,144 of 599,990 tasks/);
   assert.equal(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { TimelineModel } from '../../src/model/timeline';
 import { axis, brief } from '../../src/view/timeline/axis';
-import { caveats, describe } from '../../src/view/timeline/labels';
+import { caveats, describe, summary } from '../../src/view/timeline/labels';
 import { Range } from '../../src/view/timeline/range';
 import { mergeNarrow, nearest, neighbour, visibleSpans } from '../../src/view/timeline/viewport';
 import { untranslated } from '../../src/view/translator';
@@ -164,4 +164,15 @@ test('a slice says what it holds, and what is guessed', () => {
   assert.match(note, /900 of 1,200/);
   assert.match(note, /These are 1,200 of 1,207 tasks; the records of the others are gone/);
   assert.doesNotMatch(caveats(model, untranslated, 1200, false), /These are/);
+});
+
+test('lost tasks are told apart from cancelled ones', () => {
+  const model = new TimelineModel();
+  const one = { start: 0, end: 1e9, cut: 1, lost: 1 };
+  const several = { start: 2e9, end: 3e9, count: 9, cut: 5, lost: 2, place: 1 };
+  model.push(frame(1, 0, packed(one, several), { tasks: 10 }));
+  const [first, second] = model.spans.map(span => describe(span, model, untranslated, false));
+  assert.deepEqual(first?.slice(2, 3), ['lost']);
+  assert.deepEqual(second?.slice(3, 5), ['2 lost', '3 cancelled']);
+  assert.match(summary(model, untranslated, 3), /3 lost, 3 cancelled/);
 });

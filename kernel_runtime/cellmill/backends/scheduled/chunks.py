@@ -348,8 +348,10 @@ class Chunk:
             if over:
                 self._note_failure(culprit, error)
         self.received = len(self.items)
-        # the scheduler counted the whole chunk as failed
-        stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=over - len(self.items))
+        # the scheduler counted the whole chunk as failed, and as lost if it was
+        off = over - len(self.items)
+        lost = off if status == with_gil.CSCHED_LOST else 0
+        stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=off, lost=lost)
 
     def _cancel_rest(self, keys: Sequence[Any], items: list[Any]) -> None:
         """Elements that were to be sent again, and are not."""

@@ -35,6 +35,7 @@ def stats(scheduler: Scheduler, workers: int) -> Stats:
         s.failed,
         s.cancelled,
         s.stopping,
+        s.lost,
     )
 
 
@@ -42,7 +43,9 @@ def run_counts(scheduler: Scheduler, run: int) -> RunCounts:
     """Tasks of one run."""
     counts = ffi.new("csched_run_t *")
     with_gil.csched_run_counts(scheduler.handle, run, counts)
-    return RunCounts(counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping)
+    return RunCounts(
+        counts.submitted, counts.succeeded, counts.failed, counts.cancelled, counts.stopping, counts.lost
+    )
 
 
 def journey_rows(scheduler: Scheduler, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:

@@ -270,10 +270,17 @@ class Scheduler:
         return memoryview(cls.buffer(address, size))
 
     def adjust_run(
-        self, run: int, *, submitted: int = 0, succeeded: int = 0, failed: int = 0, cancelled: int = 0
+        self,
+        run: int,
+        *,
+        submitted: int = 0,
+        succeeded: int = 0,
+        failed: int = 0,
+        cancelled: int = 0,
+        lost: int = 0,
     ) -> None:
-        """Correct a run's counts for what csched does not see."""
-        with_gil.csched_run_adjust(self.handle, run, submitted, succeeded, failed, cancelled)
+        """Correct a run's counts for what csched does not see; ``lost`` counts among ``failed``."""
+        with_gil.csched_run_adjust(self.handle, run, submitted, succeeded, failed, cancelled, lost)
 
     def drop_function(self, number: int) -> None:
         """Forget a function as soon as no task is left that calls it."""

@@ -39,6 +39,7 @@ class FunctionFigures:
     tasks: int
     failed: int
     cut: int
+    lost: int  # of the cut ones
     of: tuple[Figure, ...]
     edges: tuple[int, ...]  # of the histogram of run times, in nanoseconds: each bar is from one to the next
     counts: tuple[int, ...]  # tasks in each bar
@@ -95,6 +96,7 @@ class Timeline:
                 row.tasks,
                 row.failed,
                 row.cut,
+                row.lost,
                 tuple(Figure(f.count, f.sum, f.median, f.p95, f.p99, f.largest) for f in row.of),
                 *self._histogram(row.function, edges, counts),
             )

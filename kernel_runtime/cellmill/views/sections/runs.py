@@ -40,6 +40,7 @@ def told(record: RunRecord, kept: bool) -> schema.RunRecord:
         "submitted": record.submitted,
         "succeeded": record.succeeded,
         "failed": record.failed,
+        "lost": record.lost,
         "cancelled": record.cancelled,
         "busy": None if record.busy is None else round(record.busy, 4),
         "kept": kept,
@@ -100,6 +101,7 @@ def counters(executor: Executor, scope: Scope) -> schema.Snapshot | None:
             "total": total,
             "done": done,
             "failed": record.failed,
+            "lost": record.lost,
             "cancelled": record.cancelled,
             "running": running,
             "queued": record.outstanding - running,
@@ -111,6 +113,7 @@ def counters(executor: Executor, scope: Scope) -> schema.Snapshot | None:
                 "total": run.total,
                 "done": done,
                 "failed": record.failed,
+                "lost": record.lost,
                 "cancelled": record.cancelled,
                 "priority": run.priority,
             }

@@ -128,6 +128,7 @@ def journey_of(
         "tasks": figures.tasks,
         "failed": figures.failed,
         "cut": figures.cut,
+        "lost": figures.lost,
         "intervals": [
             {
                 "known": f.count,

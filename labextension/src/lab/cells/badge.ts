@@ -3,12 +3,19 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellState, type CellState } from '../../model/cells';
+import { lost, raised } from '../../model/counts';
 import type { CellRuns } from '../../protocol/messages';
 import { button, child, setName, setText } from '../../view/dom';
 import { count, duration } from '../../view/format';
 
 /** States are told apart without colour, too. */
-const SIGNS: Record<CellState, string> = { running: '▸', done: '✓', failed: '✗', cancelled: '⊘' };
+const SIGNS: Record<CellState, string> = {
+  running: '▸',
+  done: '✓',
+  failed: '✗',
+  lost: '↯',
+  cancelled: '⊘'
+};
 const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export class Badge {
@@ -27,6 +34,7 @@ export class Badge {
     const bar = child(this._button, 'span', 'cellmill-badge-bar');
     this._done = child(bar, 'span', 'cellmill-badge-done');
     this._failed = child(bar, 'span', 'cellmill-badge-failed');
+    this._lost = child(bar, 'span', 'cellmill-badge-lost');
     this._cancelled = child(bar, 'span', 'cellmill-badge-cancelled');
   }
 
@@ -41,6 +49,7 @@ export class Badge {
     dataset.done = String(cell.done - cell.cancelled);
     dataset.total = String(cell.total ?? '?');
     dataset.failed = String(cell.failed);
+    dataset.lost = String(lost(cell));
     dataset.cancelled = String(cell.cancelled);
     dataset.edited = String(edited);
     setText(this._text, `${SIGNS[state]} ${shortText(cell, state)}`);
@@ -48,8 +57,10 @@ export class Badge {
     const whole = Math.max(cell.total ?? 0, cell.done, 1);
     const share = (part: number): string => `${(100 * part) / whole}%`;
     this._done.style.width = share(cell.done - cell.failed - cell.cancelled);
-    this._failed.style.width = share(cell.failed);
-    this._failed.hidden = cell.failed === 0;
+    this._failed.style.width = share(raised(cell));
+    this._failed.hidden = raised(cell) === 0;
+    this._lost.style.width = share(lost(cell));
+    this._lost.hidden = lost(cell) === 0;
     this._cancelled.style.width = share(cell.cancelled);
     this._cancelled.hidden = cell.cancelled === 0;
   }
@@ -64,6 +75,7 @@ export class Badge {
       running: trans.__('running'),
       done: trans.__('done'),
       failed: trans.__('failed'),
+      lost: trans.__('lost'),
       cancelled: trans.__('cancelled')
     };
     return [
@@ -79,6 +91,7 @@ export class Badge {
   private readonly _text: HTMLElement;
   private readonly _done: HTMLElement;
   private readonly _failed: HTMLElement;
+  private readonly _lost: HTMLElement;
   private readonly _cancelled: HTMLElement;
   private _cell: CellRuns | null = null;
 }
@@ -92,7 +105,8 @@ export function outcomeText(cell: CellRuns, trans: TranslationBundle): string {
       : trans.__('%1 of %2 done', count(ended), count(cell.total));
   return [
     all,
-    ...(cell.failed > 0 ? [trans.__('%1 failed', count(cell.failed))] : []),
+    ...(raised(cell) > 0 ? [trans.__('%1 failed', count(raised(cell)))] : []),
+    ...(lost(cell) > 0 ? [trans.__('%1 lost', count(lost(cell)))] : []),
     ...(cell.cancelled > 0 ? [trans.__('%1 cancelled', count(cell.cancelled))] : []),
     ...(cell.seconds === null ? [] : [trans.__('took %1', duration(cell.seconds))])
   ].join(', ');
@@ -104,11 +118,14 @@ function shortText(cell: CellRuns, state: CellState): string {
   const total = cell.total === null ? '?' : short(cell.total);
   switch (state) {
     case 'running': {
-      const failed = cell.failed > 0 ? ` ${SIGNS.failed}${short(cell.failed)}` : '';
-      return `${short(cell.done - cell.cancelled)}/${total}${failed}`;
+      const failed = raised(cell) > 0 ? ` ${SIGNS.failed}${short(raised(cell))}` : '';
+      const gone = lost(cell) > 0 ? ` ${SIGNS.lost}${short(lost(cell))}` : '';
+      return `${short(cell.done - cell.cancelled)}/${total}${failed}${gone}`;
     }
     case 'failed':
-      return `${short(cell.failed)}/${total}`;
+      return `${short(raised(cell))}/${total}${lost(cell) > 0 ? ` ${SIGNS.lost}${short(lost(cell))}` : ''}`;
+    case 'lost':
+      return `${short(lost(cell))}/${total}`;
     case 'cancelled':
       return `${short(cell.cancelled)}/${total}`;
     case 'done':

@@ -67,6 +67,7 @@ export class Endings {
       running: trans.__('running'),
       done: trans.__('done'),
       failed: trans.__('failed'),
+      lost: trans.__('lost'),
       cancelled: trans.__('cancelled')
     };
     const where = [entry.widget.title.label, cell.cell].filter(part => part !== '').join(', ');

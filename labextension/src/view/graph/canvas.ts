@@ -1,6 +1,6 @@
 /** Draws a task graph on a canvas. Handles no events. */
 
-import { GRAPH_STATES, type TaskGraph } from '../../model/taskGraph';
+import { GRAPH_STATES, type GraphState, type TaskGraph } from '../../model/taskGraph';
 import type { BoxText } from './labels';
 import { READABLE, neighbours, passages, type Layout } from './layout';
 
@@ -181,8 +181,9 @@ function drawDots(
         const path = paths[graph.states[node] ?? 0];
         const x = layout.x[node] ?? 0;
         const y = layout.y[node] ?? 0;
-        path?.moveTo(x + radius, y);
-        path?.arc(x, y, radius, 0, 2 * Math.PI);
+        if (path !== undefined) {
+          addDot(path, GRAPH_STATES[graph.states[node] ?? 0], x, y, radius);
+        }
       }
     }
     paths.forEach((path, state) => {
@@ -195,6 +196,25 @@ function drawDots(
   context.globalAlpha = 1;
   if (near !== null) {
     paint(node => near.has(node));
+  }
+}
+
+/** Round, but for what did not end well: failed tasks are squares and lost ones bars, told apart without their colour. */
+function addDot(
+  path: Path2D,
+  state: GraphState | undefined,
+  x: number,
+  y: number,
+  radius: number
+): void {
+  if (state === 'failed') {
+    path.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+  } else if (state === 'lost') {
+    path.rect(x - radius, y - radius, 0.7 * radius, 2 * radius);
+    path.rect(x + 0.3 * radius, y - radius, 0.7 * radius, 2 * radius);
+  } else {
+    path.moveTo(x + radius, y);
+    path.arc(x, y, radius, 0, 2 * Math.PI);
   }
 }
 
@@ -265,7 +285,10 @@ function drawStates(
   const { counts, size } = graph;
   if (counts === null) {
     context.fillStyle = colours.states[graph.states[node] ?? 0] ?? '';
-    context.fillRect(left, top, 5, height);
+    const step = GRAPH_STATES[graph.states[node] ?? 0] === 'lost' ? 4 : height; // striped, as elsewhere
+    for (let at = 0; at < height; at += step) {
+      context.fillRect(left, top + at, 5, Math.min(height, step === height ? height : 2));
+    }
     return;
   }
   const here = GRAPH_STATES.map((_, state) => counts[state * size + node] ?? 0);

@@ -20,11 +20,13 @@ export function stateName(trans: Translator, state: GraphState): string {
   return names[state];
 }
 
-/** The graph's size, and what is left out of it. */
-export function summary(trans: Translator, graph: TaskGraph): string {
+/** The graph's size, and what is left out of it; `all`: tasks of what it shows, in the graph or not. */
+export function summary(trans: Translator, graph: TaskGraph, all: number): string {
   const near = graph.tasks - graph.own; // of other runs
-  const all = trans._n('%2 task', '%2 tasks', graph.own, count(graph.own));
-  const tasks = near === 0 ? all : trans.__('%1 and %2 of other runs', all, count(near));
+  const own = graph.partial
+    ? trans.__('the newest %1 of %2 tasks', count(graph.own), count(Math.max(all, graph.own)))
+    : trans._n('%2 task', '%2 tasks', graph.own, count(graph.own));
+  const tasks = near === 0 ? own : trans.__('%1 and %2 of other runs', own, count(near));
   const links = trans._n(
     '%2 dependency',
     '%2 dependencies',
@@ -34,7 +36,7 @@ export function summary(trans: Translator, graph: TaskGraph): string {
   const folded = graph.folded
     ? trans.__('in %1 groups by function and depth', count(graph.size))
     : '';
-  const partial = graph.partial ? trans.__('the oldest are left out') : '';
+  const partial = graph.partial ? trans.__('the dependencies of older ones are not kept') : '';
   return [tasks, links, folded, partial].filter(text => text !== '').join(', ');
 }
 
@@ -50,6 +52,14 @@ export function hint(
     const tasks = trans._n('%2 task', '%2 tasks', path.length, count(path.length));
     return trans.__('%1 of run time in %2', brief(seconds), tasks);
   }
+  if (graph.partial) {
+    return trans._n(
+      '%2 other task is older, or depends on none.',
+      '%2 other tasks are older, or depend on none.',
+      alone,
+      count(alone)
+    );
+  }
   if (alone > 0) {
     return trans._n(
       '%2 other task depends on none and is not shown.',
@@ -60,6 +70,9 @@ export function hint(
   }
   return '';
 }
+
+/** States that a box tells in a word beside the time that the task ran. */
+const ENDED_BADLY: ReadonlySet<GraphState> = new Set(['failed', 'lost', 'cancelled']);
 
 /** The text in a node's box. */
 export interface BoxText {
@@ -78,8 +91,9 @@ export function boxText(trans: Translator, graph: TaskGraph, node: number): BoxT
   if (graph.counts !== null) {
     return { name: `${count(members(graph, node))} × ${name}`, number: '', more: ran };
   }
-  const state = stateName(trans, GRAPH_STATES[graph.states[node] ?? 0] ?? 'waiting');
-  const more = [ran === '' ? state : ran, graph.arguments[node] ?? ''];
+  const state = GRAPH_STATES[graph.states[node] ?? 0] ?? 'waiting';
+  const word = ran === '' || ENDED_BADLY.has(state) ? stateName(trans, state) : '';
+  const more = [word, ran, graph.arguments[node] ?? ''];
   return {
     name,
     number: numberOf(graph, node),

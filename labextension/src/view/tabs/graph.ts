@@ -114,7 +114,7 @@ class GraphTab implements Tab {
     data.tasks = String(graph.tasks);
     data.dependencies = String(graph.dependencies);
     data.folded = String(graph.folded);
-    setText(this._summary, summary(this._trans, graph));
+    setText(this._summary, summary(this._trans, graph, graph.own + this._alone));
     this._canvas.setAttribute('aria-label', this._summary.textContent);
     this._longest.hidden = graph.folded;
     const counts = stateCounts(graph);

@@ -213,13 +213,15 @@ class JourneyTab implements Tab {
   private _drawTable(one: FunctionJourney): void {
     const trans = this._trans;
     const failed = one.failed > 0 ? `, ${trans.__('%1 failed', count(one.failed))}` : '';
-    const cut = one.cut > 0 ? `, ${trans.__('%1 cancelled or lost', count(one.cut))}` : '';
+    const lost = (one.lost ?? 0) > 0 ? `, ${trans.__('%1 lost', count(one.lost ?? 0))}` : '';
+    const stopped = one.cut - (one.lost ?? 0);
+    const cut = stopped > 0 ? `, ${trans.__('%1 cancelled', count(stopped))}` : '';
     const tasks = trans._n('%2 task', '%2 tasks', one.tasks, count(one.tasks));
     const memory =
       one.memory === null ? '' : `. ${trans.__('Up to %1 of memory', bytes(one.memory))}`;
     const words = movedWords(one, trans);
     const moved = words === '' ? '' : `. ${words}`;
-    setText(this._caption, `${one.name}: ${tasks}${failed}${cut}${memory}${moved}`);
+    setText(this._caption, `${one.name}: ${tasks}${failed}${lost}${cut}${memory}${moved}`);
     this._caption.title =
       one.memory === null
         ? ''

@@ -15,6 +15,7 @@ import {
 import { button, child, setText } from '../dom';
 import { count } from '../format';
 import { MapCanvas } from '../mapCanvas';
+import { someBad, stateName } from '../mapLabels';
 import { onThemeChange } from '../theme';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
@@ -248,7 +249,8 @@ class MapTab implements Tab {
     data.cells = String(picture.cells.length);
     data.span = String(picture.span);
     data.start = String(picture.start - picture.origin);
-    data.failed = String(picture.counts.failed + picture.counts.lost);
+    data.failed = String(picture.counts.failed);
+    data.lost = String(picture.counts.lost);
     data.done = String(picture.counts.done);
   }
 
@@ -333,7 +335,7 @@ class MapTab implements Tab {
         : share === 0
           ? trans.__('none done')
           : trans.__('about %1% done', Math.round((100 * share) / 15)),
-      failed ? trans.__('some failed') : '',
+      failed ? someBad(picture, trans) : '',
       running ? trans.__('some running') : '',
       waiting ? trans.__('some waiting') : '',
       cancelled ? trans.__('some cancelled') : ''
@@ -367,20 +369,6 @@ class MapTab implements Tab {
   private _askedAt: StateMap | null = null;
   private _timer = 0;
   private _state: KernelState | null = null;
-}
-
-function stateName(trans: Translator, state: TaskState): string {
-  const names: Record<TaskState, string> = {
-    unknown: trans.__('Unknown'),
-    waiting: trans.__('Waiting'),
-    queued: trans.__('Queued'),
-    running: trans.__('Running'),
-    done: trans.__('Done'),
-    failed: trans.__('Failed'),
-    cancelled: trans.__('Cancelled'),
-    lost: trans.__('Lost')
-  };
-  return names[state];
 }
 
 export const mapTab: TabKind = {

@@ -1,5 +1,6 @@
 /** The latest runs: what was called where, how long it took, and how it ended. */
 
+import { lost, raised } from '../../model/counts';
 import type { KernelState } from '../../model/kernelModel';
 import { outstandingIn } from '../../model/runs';
 import type { RunRecord } from '../../protocol/messages';
@@ -93,7 +94,8 @@ class RunsTab implements Tab {
     const trans = this._trans;
     const parts = [
       trans.__('%1 done', count(run.succeeded)),
-      run.failed > 0 ? trans.__('%1 failed', count(run.failed)) : '',
+      raised(run) > 0 ? trans.__('%1 failed', count(raised(run))) : '',
+      lost(run) > 0 ? trans.__('%1 lost', count(lost(run))) : '',
       run.cancelled > 0 ? trans.__('%1 cancelled', count(run.cancelled)) : '',
       outstandingIn(run) > 0 ? trans.__('%1 to go', count(outstandingIn(run))) : ''
     ];

@@ -30,6 +30,7 @@ export class Colours {
       line: style.borderTopColor,
       stripe: style.outlineColor,
       error: style.caretColor,
+      lost: style.columnRuleColor,
       others: colours[COLOURS] ?? style.color,
       functions: colours.slice(0, COLOURS)
     };

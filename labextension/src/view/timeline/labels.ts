@@ -29,10 +29,12 @@ export function describe(
   if (span.failed > 0) {
     lines.push(single ? trans.__('failed') : trans.__('%1 failed', count(span.failed)));
   }
-  if (span.cut > 0) {
-    lines.push(
-      single ? trans.__('lost or stopped') : trans.__('%1 lost or stopped', count(span.cut))
-    );
+  if (span.lost > 0) {
+    lines.push(single ? trans.__('lost') : trans.__('%1 lost', count(span.lost)));
+  }
+  const cancelled = span.cut - span.lost;
+  if (cancelled > 0) {
+    lines.push(single ? trans.__('cancelled') : trans.__('%1 cancelled', count(cancelled)));
   }
   lines.push(
     trans.__('worker %1, from %2', span.worker, brief(Math.max(0, span.start - model.first)))
@@ -47,7 +49,8 @@ export function summary(model: TimelineModel, trans: Translator, last: number): 
     return trans.__('No task of this piece of work has run yet.');
   }
   const failed = model.spans.reduce((sum, span) => sum + span.failed, 0);
-  const cut = model.spans.reduce((sum, span) => sum + span.cut, 0);
+  const lost = model.spans.reduce((sum, span) => sum + span.lost, 0);
+  const cancelled = model.spans.reduce((sum, span) => sum + span.cut, 0) - lost;
   const parts = [
     trans.__(
       '%1 tasks on %2 workers in %3',
@@ -59,8 +62,11 @@ export function summary(model: TimelineModel, trans: Translator, last: number): 
   if (failed > 0) {
     parts.push(trans.__('%1 failed', count(failed)));
   }
-  if (cut > 0) {
-    parts.push(trans.__('%1 lost or stopped', count(cut)));
+  if (lost > 0) {
+    parts.push(trans.__('%1 lost', count(lost)));
+  }
+  if (cancelled > 0) {
+    parts.push(trans.__('%1 cancelled', count(cancelled)));
   }
   if (model.running.length > 0) {
     parts.push(trans.__('%1 running', count(model.running.length)));

@@ -10,6 +10,7 @@ export interface Palette {
   readonly line: string;
   readonly stripe: string;
   readonly error: string;
+  readonly lost: string;
   readonly others: string;
   readonly functions: readonly string[];
 }
@@ -159,14 +160,7 @@ function paintSpan(
     context.fillRect(begin, top, length, tall);
   }
   context.globalAlpha = 1;
-  if (span.cut > 0) {
-    hatch(context, palette.text, begin, y, length, height);
-  }
-  if (span.failed > 0) {
-    context.fillStyle = palette.error;
-    context.fillRect(begin, y, Math.max(2, length), 3);
-    context.fillRect(begin, y, Math.min(2, length), height);
-  }
+  paintEnds(context, picture, span, { x: begin, y, width: length, height });
   if (span.running) {
     context.fillStyle = palette.text;
     context.fillRect(end - 1, y, 1.5, height);
@@ -175,6 +169,31 @@ function paintSpan(
     context.strokeStyle = palette.text;
     context.lineWidth = 2;
     context.strokeRect(begin, y, Math.max(3, length), height);
+  }
+}
+
+/** Mark what of a span did not end well: failed and lost tasks with an edge above, the cancelled ones hatched. */
+function paintEnds(
+  context: CanvasRenderingContext2D,
+  { palette }: Picture,
+  span: Span,
+  { x, y, width, height }: { x: number; y: number; width: number; height: number }
+): void {
+  if (span.cut > span.lost) {
+    hatch(context, palette.text, x, y, width, height);
+  }
+  const wide = Math.max(2, width);
+  if (span.lost > 0) {
+    context.fillStyle = palette.lost;
+    context.fillRect(x, y, wide, 4);
+    for (let at = x; at < x + wide; at += 5) {
+      context.fillRect(at, y, Math.min(2, width), height); // stripes, as in bars and map
+    }
+  }
+  if (span.failed > 0) {
+    context.fillStyle = palette.error;
+    context.fillRect(x, y, wide, 3);
+    context.fillRect(x, y, Math.min(2, width), height);
   }
 }
 

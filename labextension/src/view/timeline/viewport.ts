@@ -78,6 +78,7 @@ function together(first: Span, others: readonly Span[], pixel: number): Span {
     count: sum(span => span.count),
     failed: sum(span => span.failed),
     cut: sum(span => span.cut),
+    lost: sum(span => span.lost),
     functions: [...shares].map(([number, share]) => ({ number, share })),
     others: sum(span => (span.others * (span.end - span.start)) / (end - start))
   };

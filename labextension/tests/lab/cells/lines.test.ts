@@ -16,6 +16,7 @@ function runs(...lines: FailedLine[]): CellRuns {
     total: 3,
     done: 3,
     failed: 3,
+    lost: 0,
     cancelled: 0,
     over: true,
     seconds: 1,

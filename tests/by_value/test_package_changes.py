@@ -89,8 +89,13 @@ def test_one_that_cannot_be_sent_is_said(pool: Executor) -> None:
 
     notices.forget()
     lock = threading.Lock()
+
+    def mine(_: Any) -> str:
+        with lock:
+            return "mine"
+
     with (
-        mock.patch("json.dumps", lambda value: lock and "mine"),
+        mock.patch("json.dumps", mine),
         pytest.warns(
             RuntimeWarning, match=r"json\.dumps was set anew in this process, and workers keep their own"
         ),

@@ -198,7 +198,8 @@ class Worker:
             self.names[number] = blob.name
             self.functions[number] = found
             if type(found) is FirstCalls:
-                found.spent = partial(self._without_looks, number)  # no cycle: its memory is let go of at once
+                # It does not refer to what is found: with a cycle its memory would be let go of late.
+                found.spent = partial(self._without_looks, number)
             if len(self.functions) > MOST_FUNCTIONS:
                 self.functions.popitem(last=False)
         return found

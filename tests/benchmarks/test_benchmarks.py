@@ -31,6 +31,7 @@ SIZES = {
     "dask-graphs": {"replay": ["merge-20", "tree-3"], "program": ["bag-2", "numpy-4"]},
     "parsl-apps": {"apps": 10, "links": 2, "rounds": 1},
     "memo-hits": {"hits": 3, "elements": 20},
+    "records": {"tasks": 300, "pairs": 1},
     "producers": {"values": 2, "bytes": 2_000_000},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "profile": {"tasks": 200, "iterations": 100, "long_tasks": 4, "pairs": 1},
@@ -69,6 +70,7 @@ WITHOUT = {
 MAY_BE_ZERO = {
     *tiny.MAY_BE_ZERO,
     *("cpu_other_threads", "crash_lost", "stop_running", "stop_queued", "left_soon", "left_later"),
+    "missing",
     *("kills_lost", "kills_wrong", "kills_leaks"),
 }
 _TINY = Tiny(benchmarks, SIZES, ONLY, WITHOUT, MAY_BE_ZERO)
@@ -93,7 +95,9 @@ def test_ceilings_are_measured_beside_cellmill(name: str, ceilings: set[str], tm
     assert not found["skipped"]
 
 
-@pytest.mark.parametrize(("name", "contenders"), [("chain", {"cellmill"}), ("tagging", set())])
+@pytest.mark.parametrize(
+    ("name", "contenders"), [("chain", {"cellmill"}), ("records", {"cellmill"}), ("tagging", set())]
+)
 def test_benchmark_of_cellmill_alone(name: str, contenders: set[str], tmp_path: Path) -> None:
     contenders = contenders or set(benchmarks.load(name).runtimes)
     _TINY.check(_TINY.ran(name, tmp_path, rivals=()), name, _TINY.promised(name, contenders))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import cellmill
 from cellmill import Executor, cli
 from cellmill.views.terminal import play
 from tests.support import tasks
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Gate
 
 
 def fails_at_tens(x: int) -> int:
@@ -78,6 +79,35 @@ def test_single_calls_are_a_record_that_goes_on(pool: Executor, tmp_path: Path) 
         assert (record.state, len(record), record.run.succeeded) == ("stopped early", 20, 20)
     finally:
         cellmill.set_default_executor(None)
+
+
+def test_single_calls_that_had_begun_are_recorded_from_the_next_one(tmp_path: Path) -> None:
+    with Executor(2) as executor:
+        double = cellmill.parallel(executor=executor)(tasks.double)
+        assert [double(x).result(SECONDS) for x in range(30)][-1] == 58
+        with cellmill.record(tmp_path):
+            assert list(executor.map(tasks.double, range(5)))[-1] == 8
+        assert len(cellmill.runs(tmp_path)) == 1  # nothing of the calls, which were over
+        with cellmill.record(tmp_path):
+            assert [double(x).result(SECONDS) for x in range(20)][-1] == 38
+        record = cellmill.open_record(cellmill.runs(tmp_path)[0])
+    assert (len(record), record.run.succeeded, record.missing) == (20, 50, 0)
+    assert "30 tasks that ended before have no journeys" in " ".join(record.notes)
+
+
+def test_a_map_that_goes_on_is_taken_in_with_what_is_kept_of_it(tmp_path: Path, gate: Gate) -> None:
+    with Executor(2) as executor:
+        results = executor.map(partial(tasks.hold, gate.folder), range(40), chunksize=1)
+        gate.release(20)
+        gate.wait_started(20)
+        with cellmill.record(f"{tmp_path}/runs/"):
+            gate.release(20)
+            assert len(list(results)) == 40
+        record = cellmill.open_record(cellmill.runs(tmp_path / "runs")[0])
+    assert [row["position"] for row in sorted(record.journeys(), key=lambda row: row["position"])] == list(
+        range(40)
+    )
+    assert record.notes == []
 
 
 def test_inline_runs_have_counts_and_no_journeys(inline: Executor, tmp_path: Path) -> None:

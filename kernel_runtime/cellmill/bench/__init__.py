@@ -43,6 +43,7 @@ IN_A_CHECKOUT = (
     "dask-graphs",
     "parsl-apps",
     "memo-hits",
+    "records",
     "producers",
 )
 """What ``python -m benchmarks`` has beside these."""

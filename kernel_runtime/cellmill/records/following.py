@@ -65,12 +65,16 @@ class Follower:
 
     what = "following the runs"
     always = False  # also tasks outside of runs are followed
+    catches_up = False  # runs that go on are taken in, with what is kept of them if tasks are outstanding
 
     def __init__(self, name: str) -> None:
         self._begun: deque[tuple[Run, Followed]] = deque()
         self._ended: deque[Ended] = deque()
         self._waiting: list[Ended] = []
         self._followed: dict[int, Followed] = {}
+        self._late: dict[
+            int, bool
+        ] = {}  # runs that had begun before, and whether tasks of theirs were outstanding
         self._lock = threading.Lock()
         self._look_lock = threading.Lock()
         self._wake = threading.Event()
@@ -80,6 +84,8 @@ class Follower:
             self._follow(executor._backend)
         self._started = True
         self._undo = (run_registry.on_run_started(self._on_begin), run_registry.on_run_ended(self._on_end))
+        if self.catches_up:
+            self._catch_up()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
         _open.add(self)
@@ -128,6 +134,17 @@ class Follower:
             self._begun.append((run, self._follow(backend)))
             if self._idle:
                 self._wake.set()
+
+    def _catch_up(self) -> None:
+        for run in run_registry.active_runs():
+            backend = cast("Backend | None", run._backend)
+            if backend is None or not run.listed or run in [each for each, _ in self._begun]:
+                continue
+            followed = self._follow(backend)
+            self._late[run.id] = run.outstanding() > 0
+            if followed.reader is not None and self._late[run.id]:
+                followed.reader.from_the_oldest()
+            self._begun.append((run, followed))
 
     def _on_end(self, run: Run, record: RunRecord, counter: RunCounter) -> None:
         try:

@@ -121,6 +121,12 @@ class Record:
                 if self.run.outstanding
                 else "Recording was switched off while the run could still get calls; those that it had got are over."
             )
+        run = self.run
+        earlier = run.succeeded + run.failed + run.cancelled - len(self) if self.head.get("late") else 0
+        if earlier > 0 and self.rows:
+            found.append(
+                f"Recording began after the run did: {counted(earlier, 'task')} that ended before have no journeys."
+            )
         if self.missing:
             found.append(
                 f"{counted(self.missing, 'journey')} of tasks came too fast to be read, and are missing."

@@ -33,8 +33,8 @@ MANY = 240
 class _File:
     """The record of one run, while it is written."""
 
-    def __init__(self, folder: Path, run: Run, backend: Backend) -> None:
-        self.run, self._backend = run, backend
+    def __init__(self, folder: Path, run: Run, backend: Backend, *, late: bool) -> None:
+        self.run, self._backend, self._late = run, backend, late
         self._writer = form.FrameWriter(folders.file_for(folder, run.began, run.name, run.id))
         self.path = self._writer.path
         self._names: set[int] = set()
@@ -52,6 +52,7 @@ class _File:
             began_ns=run.started_ns,
             wall_clock_ns=machine.wall_clock_ns(run.started_ns),
             expected=run.expected,
+            late=late,
             backend=backend.name,
             cluster=backend.cluster,
             workers=backend.max_workers,
@@ -67,7 +68,7 @@ class _File:
             self._writer.add_json(
                 form.NAMES, names={str(each): known.get(each, "?") for each in sorted(fresh)}
             )
-        self._writer.add_rows(part.count, missed, part.data)
+        self._writer.add_rows(part.count, 0 if self._late else missed, part.data)
 
     def look(self) -> None:
         """Note counts and memory, where they have changed."""
@@ -143,12 +144,17 @@ class RunRecorder(Follower):
     """
 
     what = "recording the runs"
+    catches_up = True
 
     def __init__(self, folder: Path) -> None:
         self.folder = folders.prepared(folder)
         self.problem = ""
         self.count = 0
         self._files: dict[int, _File] = {}
+        self._quiet: set[int] = (
+            set()
+        )  # runs of before, all of whose calls are over: recorded from the next call on
+        self._since = time.monotonic_ns()
         super().__init__("cellmill-records")
 
     def stop(self) -> Path:
@@ -163,8 +169,14 @@ class RunRecorder(Follower):
     # -- see `Follower`
 
     def begin(self, run: Run, backend: Backend) -> None:
+        if self._late.get(run.id) is False:
+            self._quiet.add(run.id)
+        else:
+            self._open(run, backend)
+
+    def _open(self, run: Run, backend: Backend) -> None:
         try:
-            self._files[run.id] = _File(self.folder, run, backend)
+            self._files[run.id] = _File(self.folder, run, backend, late=run.id in self._late)
             self.count += 1
         except OSError as error:
             self._broken(run, error)
@@ -174,6 +186,12 @@ class RunRecorder(Follower):
         while reader is not None and (first := reader.first()) is not None:
             key, submitted = first
             run, until = followed.run_of(key, submitted)
+            if run is not None and run.id in self._quiet:
+                if submitted < self._since:
+                    reader.leave(key, run.started_ns, min(until, self._since))
+                    continue
+                self._quiet.discard(run.id)
+                self._open(run, followed.backend)
             file = self._files.get(run.id) if run is not None else None
             if run is None or file is None:
                 reader.leave(key, 0 if run is None else run.started_ns, until)

@@ -91,6 +91,9 @@ def test_single_calls_that_had_begun_are_recorded_from_the_next_one(tmp_path: Pa
         with cellmill.record(tmp_path):
             assert [double(x).result(SECONDS) for x in range(20)][-1] == 38
         record = cellmill.open_record(cellmill.runs(tmp_path)[0])
+        with cellmill.record(tmp_path) as again:
+            assert double(1).result(SECONDS) == 2
+        assert (again.problem, len(cellmill.runs(tmp_path))) == ("", 3)
     assert (len(record), record.run.succeeded, record.missing) == (20, 50, 0)
     assert "30 tasks that ended before have no journeys" in " ".join(record.notes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
@@ -44,11 +45,13 @@ def is_open_to_others(folder: Path) -> bool:
 
 
 def file_for(folder: Path, began: datetime, name: str, number: int) -> Path:
-    """The file of a run: they sort by time."""
+    """A file for a run that is not there yet: they sort by time. A run that is recorded again has another number."""
     words = (
         re.sub(r"[^A-Za-z0-9_.-]+", "_", name.rpartition("<locals>.")[2]).strip("._")[:_MOST_NAME] or "run"
     )
-    return folder / f"{began:%Y%m%d-%H%M%S}-{words}-{os.getpid()}-{number}{form.SUFFIX}"
+    stem = f"{began:%Y%m%d-%H%M%S}-{words}-{os.getpid()}-{number}"
+    names = itertools.chain([stem], (f"{stem}-{again}" for again in itertools.count(2)))
+    return next(path for name in names if not (path := folder / f"{name}{form.SUFFIX}").exists())
 
 
 def records_in(folder: Path) -> list[Path]:

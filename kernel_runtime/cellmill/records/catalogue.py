@@ -44,7 +44,7 @@ def runs(folder: str | os.PathLike[str] | None = None) -> Runs:
             found.append(summary(path))
         except UsageError as error:
             warnings.warn(f"left out: {error}", stacklevel=2)
-    return Runs(found)
+    return Runs(sorted(found, key=lambda run: run.began))  # names of files tell seconds only
 
 
 def or_latest(what: What) -> str | os.PathLike[str] | RunRecord | Run | Record | int:

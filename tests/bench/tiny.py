@@ -32,7 +32,7 @@ TINY: dict[str, dict[str, Any]] = {
     "memory": {"tasks": 500, "gc_seconds": 0.01, "soak_rounds": 2, "soak_tasks": 1000},
     "workers": {"workers": [1, 3], "seconds": 0.01, "most": 400, "most_map": 2000},
     "cold-start": {"together": 3, "library": "sqlite3"},
-    "clusters": {"tasks": 500, "engine_tasks": 20, "adapt_tasks": 6},
+    "clusters": {"tasks": 500, "engine_tasks": 20, "adapt_tasks": 6, "arrays": 4},
     "docking": {"molecules": 200, "serial_molecules": 50, "slow_molecules": 50},
 }
 Contenders = Mapping[tuple[str, str], Set[str]]
@@ -48,7 +48,9 @@ WITHOUT: Contenders = {
         for who in ("pool", "dask", "dask:proxystore", "dask:redis", "dask:cellmill", "dask:packs")
     },
     **{("memory", who): {"grown"} for who in POOLS},
-    **{("clusters", who): {"adapt"} for who in ("ray", "on-ray")},
+    ("clusters", "dask"): {"stop"},
+    ("clusters", "ray"): {"adapt", "join", "stop"},
+    ("clusters", "on-ray"): {"adapt"},
 }
 """Contenders that measure all but these."""
 MAY_BE_ZERO = {"idle_cpu", "bytes", "objects", "grown"}

@@ -3,13 +3,16 @@
 Workload: no-ops, as in the Parsl paper (figures 4 to 8), on a cluster of this machine. Over Cellmill each has an
 outcome and a journey of its own; both are counted, and a run in which one is missing fails.
 
-And how soon are tasks over that begin on a cluster without workers, which adapts to what waits?
+And how soon are tasks over that begin on a cluster without workers, which adapts to what waits? How long do arrays take
+there and back, and the first task of an executor that joins a cluster, or that has stopped tasks which do not hear it?
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cellmill import Executor
@@ -24,6 +27,8 @@ WARM_TASKS = 200
 ADAPTED = 3  # workers
 NAP_SECONDS = 0.1
 LEAVING_SECONDS = 60.0
+ARRAY_BYTES = 1_000_000
+DEAF_SECONDS = 600.0
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
@@ -37,6 +42,16 @@ def metrics(sizes: Sizes) -> list[Metric]:
             "s",
             "lower",
         ),
+        Metric(
+            "arrays",
+            f"{sizes['arrays']} arrays of 1 MB there and back, on a cluster that was there before",
+            "s",
+            "lower",
+        ),
+        Metric(
+            "join", "the first result of an executor, or a client, that joins such a cluster", "s", "lower"
+        ),
+        Metric("stop", "the first result after Stop, on a cluster whose tasks all sleep", "s", "lower"),
     ]
 
 
@@ -49,6 +64,9 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         found = _packed(name, workers, int(sizes["tasks"]))
     if name == "dask":
         found.values["adapt"] = _adapted(runtime != name, int(sizes["adapt_tasks"]))
+    found.values |= _joined(runtime, workers, int(sizes["arrays"]))
+    if runtime not in ENGINES:
+        found.values["stop"] = _after_stop(name, workers)
     return found
 
 
@@ -112,6 +130,64 @@ def _adapted(packed: bool, tasks: int) -> float:
     return seconds
 
 
+def _joined(runtime: str, workers: int, arrays: int) -> dict[str, float]:
+    """Join a cluster that was there before, and send arrays of which each comes back with every number changed."""
+    import numpy
+
+    name = runtime.removeprefix("on-")
+    with rivals.running(name, workers) as pool:
+        pool.gather([pool.submit(bodies.noop) for _ in range(WARM_TASKS)])
+        values = {}
+        with contextlib.ExitStack() as joined:
+            submit, gather, start = pool.submit, pool.gather, time.perf_counter()
+            if runtime != name:
+                executor = joined.enter_context(Executor(workers, backend=_address(name, pool)))
+                submit, gather = executor.submit, lambda futures: [each.result() for each in futures]
+            elif name == "dask":
+                client = joined.enter_context(pool.library.Client(pool.cluster.scheduler_address))
+                submit, gather = partial(client.submit, pure=False), client.gather
+            gather([submit(bodies.noop)])
+            if runtime != "ray":  # whose driver is there already
+                values["join"] = time.perf_counter() - start
+            if runtime != name:
+                executor.run_on_workers(bodies.noop)
+            for count in (workers * 4, arrays):  # the first ones import numpy
+                sent = [numpy.full(ARRAY_BYTES, i % 100, numpy.uint8) for i in range(count)]
+                start = time.perf_counter()
+                found = gather([submit(_next, array) for array in sent])
+                values["arrays"] = time.perf_counter() - start
+                if any(int(array[-1]) != i % 100 + 1 for i, array in enumerate(found)):
+                    raise RuntimeError("the arrays that came back are wrong")
+    return values
+
+
+def _next(array: Any) -> Any:
+    return array + 1
+
+
+def _address(name: str, pool: Any) -> str:
+    if name == "ray":
+        return f"ray:{pool.library.get_runtime_context().gcs_address}"
+    return str(pool.cluster.scheduler_address)
+
+
+def _after_stop(name: str, workers: int) -> float:
+    """Return the seconds from Stop to the next result, where all workers of an own cluster are in a deaf call."""
+    with Executor(workers, backend=name) as executor:
+        executor.run_on_workers(bodies.noop)
+        deaf = [executor.submit(time.sleep, DEAF_SECONDS) for _ in range(workers)]
+        deadline = time.monotonic() + LEAVING_SECONDS
+        while executor.stats().running < workers:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{executor.stats().running} of {workers} tasks run")
+            time.sleep(0.01)
+        start = time.perf_counter()
+        for future in deaf:
+            future.cancel(force=True)
+        executor.submit(bodies.noop).result()
+        return time.perf_counter() - start
+
+
 def _left(cluster: Any) -> None:
     """Return when the cluster has let its workers go."""
     deadline = time.monotonic() + LEAVING_SECONDS
@@ -150,8 +226,8 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("on-dask", "dask", "on-ray", "ray"),
-    full={"tasks": 100_000, "engine_tasks": 5_000, "adapt_tasks": 300},
-    quick={"tasks": 10_000, "engine_tasks": 500, "adapt_tasks": 60},
+    full={"tasks": 100_000, "engine_tasks": 5_000, "adapt_tasks": 300, "arrays": 200},
+    quick={"tasks": 10_000, "engine_tasks": 500, "adapt_tasks": 60, "arrays": 50},
     own={f"on-{key}": f"Cellmill over {name}" for key, name in ENGINES.items()},
     missing=missing,
     finish=finish,
@@ -165,6 +241,10 @@ BENCHMARK = Benchmark(
         (
             f"adapt: on a LocalCluster of Dask, up to {ADAPTED} workers of one thread, started and ended by its "
             "adaptive scaling as it is set by default; the tasks sleep. That the workers leave afterwards is checked."
+        ),
+        (
+            "arrays and join: by the address of a cluster that runs already. The engine's join is that of one more "
+            "client; Ray has one driver in a process, which is there. stop: the processes of the deaf tasks are ended."
         ),
     ),
 )

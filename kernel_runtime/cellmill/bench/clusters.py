@@ -64,7 +64,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         found = _packed(name, workers, int(sizes["tasks"]))
     if name == "dask":
         found.values["adapt"] = _adapted(runtime != name, int(sizes["adapt_tasks"]))
-    found.values |= _joined(runtime, workers, int(sizes["arrays"]))
+    found.values.update(_joined(runtime, workers, int(sizes["arrays"])))
     if runtime not in ENGINES:
         found.values["stop"] = _after_stop(name, workers)
     return found

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from rdkit import Chem
 from rdkit.Chem import AllChem
 
+from docking.demo import NOTEBOOK
 from docking.dock import Engine, docking_task, gather
 from docking.ligand import pose_to_mol
-from docking.receptor import with_box
+from docking.receptor import load_complex, with_box
 from docking.records import Box, Docked, DockingInputError, DockSettings, Search
 from docking.redock import judge, pose_rmsd, redock
 from docking.searches import best_of
@@ -176,3 +179,26 @@ def test_redocking_is_the_protocol_of_the_screen(executor: Any, small_target: An
     (as_in_the_screen,) = best_of(dock, [SMALL], [Search(0), Search(1)])
     assert (result.pose.score, result.pose.pose) == (as_in_the_screen.score, as_in_the_screen.pose)
     assert 0.0 <= result.share <= 1.0
+
+
+def notebook_defaults() -> dict[str, Any]:
+    """The parameters of the docking notebook as they are without the environment's."""
+    (cell,) = [cell for cell in nbformat.read(NOTEBOOK, as_version=4).cells if "def setting(" in cell.source]
+    calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+    named = [call.args for call in calls if isinstance(call.func, ast.Name) and call.func.id == "setting"]
+    return {ast.literal_eval(name): ast.literal_eval(value) for name, value in named}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_notebook_finds_the_pose_of_its_own_reference(seed: int) -> None:
+    given = notebook_defaults()
+    receptor, reference = load_complex(given["RECEPTOR"])
+    assert reference is not None
+    settings = DockSettings(
+        given["EXHAUSTIVENESS"], given["SEED"] + 41 + seed, evaluations=given["EVALUATIONS"]
+    )
+    engine = Engine(receptor, settings)
+    rows = [engine.dock(reference.smiles, Search(number)) for number in range(given["CONFORMERS"])]
+    found = judge(rows, reference, given["SEARCHES"])
+    assert found.state == "reproduced", str(found)

@@ -166,6 +166,16 @@ RUNS = (
         },
     ),
     Prepared(
+        "40 MB in each of 30 elements of a map",
+        2,
+        _ARRAY.format(5_000_000) + "list(touch.map([array] * 30, [0.01] * 30))",
+        {
+            "share": _ARRAY.format(5_000_000) + _SHARED + "list(touch.map([shared] * 30, [0.01] * 30))",
+            "loop": _ARRAY.format(5_000_000)
+            + _TIMED.format("for _ in range(30): touch.__wrapped__(array, 0.01)"),
+        },
+    ),
+    Prepared(
         "30,000 single calls",
         2,
         "calls = [tiny(at) for at in range(30_000)]\n[call.result() for call in calls]",

@@ -200,6 +200,22 @@ def test_an_array_in_each_call_is_to_be_shared(ex: Executor) -> None:
     assert not advice.can_apply
 
 
+def test_an_array_in_each_element_of_a_map_is_to_be_shared(ex: Executor) -> None:
+    array = numpy.ones(4_000_000)
+    assert list(ex.map(first, [array] * 2, [0, 0])) == [1.0] * 2  # workers have imported numpy
+    for _ in range(6 if ex.backend == "local" else 1):
+        list(ex.map(importing, ["math"]))  # begins another piece of work
+        assert list(ex.map(first, [array] * 16, range(16))) == [1.0] * 16
+        advice = advice_of(ex, "share")
+        if advice is not None:
+            break
+    if ex.backend == "threads":  # threads have the array itself
+        assert advice is None
+        return
+    assert advice is not None
+    assert "of first carry shared once (cellmill.share)" in advice.what
+
+
 def test_arrays_of_one_size_are_not_one_array(ex: Executor) -> None:
     for _ in range(3):
         calls = [ex.submit(first, numpy.full(200_000, at), at) for at in range(4)]

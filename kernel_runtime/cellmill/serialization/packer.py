@@ -18,7 +18,7 @@ from . import foreign, payload
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
 from .piece_loading import load_part
-from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain
+from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain, source_of
 from .shared import Shared, ShareError, packing
 
 MOST_KNOWN = 256
@@ -194,7 +194,7 @@ class Packer:
         owner = raw.obj
         known = self._copies.get(id(owner)) if self._quiet else None
         if known is None:
-            known = (owner, Copy(bytearray(raw)))
+            known = (owner, Copy(bytearray(raw), source_of(owner, raw.nbytes)))
             self.made += raw.nbytes
             if self._quiet and memoryview(owner).nbytes == raw.nbytes:  # all of it
                 self._copies[id(owner)] = known

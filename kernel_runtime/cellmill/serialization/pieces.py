@@ -9,6 +9,7 @@ references: they are looked at when the chunk is packed.
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,24 @@ from .piece_loading import load_bares, load_piece
 from .preview import preview_piece
 
 COMMON_MIN = 32 << 10  # bytes of a buffer that a chunk carries once
+SOURCE_MIN = 1 << 20  # bytes of a buffer of which is remembered whose it was
+
+
+def memory_owner(thing: Any) -> Any:
+    """Return the object whose memory an array shows a part of."""
+    while (base := getattr(thing, "base", None)) is not None:
+        thing = base
+    return thing
+
+
+def source_of(owner: Any, size: int) -> weakref.ref[Any] | None:
+    """Return a reference to the object whose memory a buffer of that size is of; None: small, or nothing tells."""
+    if size < SOURCE_MIN:
+        return None
+    try:
+        return weakref.ref(memory_owner(owner))
+    except TypeError:  # the memory of bytes: nothing tells whether they are the same
+        return None
 
 
 class Copy:
@@ -27,10 +46,12 @@ class Copy:
     would reach those beside it, and which these are is left to chance.
     """
 
-    __slots__ = ("common", "data")
+    __slots__ = ("common", "data", "source")
 
-    def __init__(self, data: bytearray) -> None:
+    def __init__(self, data: bytearray, source: weakref.ref[Any] | None = None) -> None:
+        """``source``: the object whose memory it was, of a very large one."""
         self.data = data
+        self.source = source
         self.common = False
 
     def again(self) -> Copy:

@@ -38,7 +38,7 @@ class Idle:
     @property
     def seconds(self) -> float:
         """The sum."""
-        return sum(getattr(self, each.name) for each in fields(self))
+        return self.unused + self.submission + self.delivery + self.chain + self.imbalance + self.last
 
     def scaled(self, seconds: float) -> Idle:
         """Return the same shares of another sum."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-LEAST_BYTES = 1 << 20
+from ...serialization.pieces import Piece, memory_owner, source_of
+
 MOST_FUNCTIONS = 64
 
 
@@ -17,7 +18,7 @@ class Same:
     """An object, and since when every call of a function has carried it."""
 
     owner: weakref.ref[Any]  # of the memory
-    argument: str  # "" where it is part of one
+    argument: str  # "" where it is part of one, or came with elements of a map
     bytes: int
     since: int  # on the monotonic clock, in ns
 
@@ -43,27 +44,33 @@ class CarriedObjects:
     ) -> None:
         """Look at the buffers of a call that was packed."""
         largest = max(buffers, key=lambda buffer: buffer.nbytes)
-        owner, known = _owner(largest.obj), self._same.get(number)
-        if known is not None and known.owner() is owner and known.bytes == largest.nbytes:
+        source, size = source_of(largest.obj, largest.nbytes), largest.nbytes
+        self._keep(number, source, size, lambda owner: _argument(function, owner, *arguments))
+
+    def note_element(self, number: int, element: Any) -> None:
+        """Look at an element of a map, packed, that is sent by itself."""
+        parts = element if type(element) is tuple else (element,)
+        copies = [copy for part in parts if isinstance(part, Piece) for copy in part.copies]
+        if not copies:
+            self._same.pop(number, None)
+            return
+        largest = max(copies, key=lambda copy: len(copy.data))
+        self._keep(number, largest.source, len(largest.data), lambda _: "")
+
+    def _keep(
+        self, number: int, source: weakref.ref[Any] | None, size: int, name: Callable[[object], str]
+    ) -> None:
+        owner, known = None if source is None else source(), self._same.get(number)
+        if owner is not None and known is not None and known.owner() is owner and known.bytes == size:
+            if not known.argument:  # an element of a map does not tell it
+                self._same[number] = replace(known, argument=name(owner))
             return
         self._same.pop(number, None)
-        try:
-            reference = weakref.ref(owner)
-        except TypeError:  # the memory of bytes: nothing tells whether they are the same
-            return
-        if largest.nbytes < LEAST_BYTES:
+        if source is None or owner is None:
             return
         if len(self._same) >= MOST_FUNCTIONS:
             self._same.clear()
-        name = _argument(function, owner, *arguments)
-        self._same[number] = Same(reference, name, largest.nbytes, time.monotonic_ns())
-
-
-def _owner(thing: Any) -> Any:
-    """Return the object whose memory an array shows a part of."""
-    while (base := getattr(thing, "base", None)) is not None:
-        thing = base
-    return thing
+        self._same[number] = Same(source, name(owner), size, time.monotonic_ns())
 
 
 def _argument(
@@ -72,6 +79,6 @@ def _argument(
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
-        if _owner(value) is owner:
+        if memory_owner(value) is owner:
             return str(name)
     return ""

@@ -354,6 +354,8 @@ class Sender:
                 continue
             except KeyboardInterrupt as error:  # Stop is held back here: an element raised it
                 raise explain_argument(function_name(function), args, {}, error) from error
+            if encoded.buffers and count == 1:
+                self.carried.note_element(number, items[0])
             if inputs.held:
                 self.hold(inputs.held, chunk)
             if encoded.buffers or encoded.size > INLINE_MAX:

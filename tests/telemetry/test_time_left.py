@@ -141,6 +141,16 @@ def a_tree(executor: Executor) -> Iterator[object]:
     yield from ends(futures)
 
 
+def unequal_functions(executor: Executor) -> Iterator[object]:
+    """Sixteen graphs, each of one step, three longer ones that take its result, and one that takes all theirs."""
+    futures = []
+    for _ in range(16):
+        first = executor.submit(step, None, 0.03)
+        middle = [executor.submit(long_step, first, 0.15) for _ in range(3)]
+        futures += [first, *middle, executor.submit(join_all, *middle, 0.06)]
+    yield from ends(futures)
+
+
 def pause(length: float) -> None:
     time.sleep(length)
 
@@ -150,6 +160,14 @@ def pause_for_longer(length: float) -> None:
 
 
 def step(before: object, length: float) -> None:
+    time.sleep(length)
+
+
+def long_step(before: object, length: float) -> None:
+    time.sleep(length)
+
+
+def join_all(one: object, two: object, three: object, length: float) -> None:
     time.sleep(length)
 
 
@@ -171,7 +189,7 @@ def promised(run: Callable[[Executor], Iterator[object]]) -> list[float]:
     return [seconds / (end - at) for at, seconds in said if end - at > 0.25 * (end - said[0][0])]
 
 
-@pytest.mark.parametrize("run", [single_calls, a_map, two_functions, chains, a_tree])
+@pytest.mark.parametrize("run", [single_calls, a_map, two_functions, chains, a_tree, unequal_functions])
 def test_the_end_comes_when_it_was_promised(run: Callable[[Executor], Iterator[object]]) -> None:
     tries = []
     for _ in range(3):  # other work of the machine may stop tasks, or this thread until all have ended
@@ -179,6 +197,21 @@ def test_the_end_comes_when_it_was_promised(run: Callable[[Executor], Iterator[o
         if tries[-1] and statistics.median(tries[-1]) == pytest.approx(1, abs=0.2):
             return
     pytest.fail(f"in none of the runs: {tries}")
+
+
+def test_a_graph_says_which_of_its_functions_have_not_run() -> None:
+    with Executor(2) as executor:
+        first = executor.submit(step, None, 0.01)
+        middle = [executor.submit(long_step, first, 0.05) for _ in range(3)]
+        last = executor.submit(join_all, *middle, 1.0)
+        said = []
+        while not last.done():
+            left = left_of(executor)
+            if left is not None and left["unknown"]:
+                said.append(left["unknown"])
+        last.result(SECONDS)
+    assert all("join_all" in unknown for unknown in said)
+    assert said[-1] == ["join_all"]  # an estimate is said for a moment, so the last one counts
 
 
 def test_nothing_is_promised_while_paused_or_of_unknown_length() -> None:

@@ -73,6 +73,21 @@ CUT = """selector => {
 }"""
 
 
+# Parts that scroll up and down inside of the panel, which does so itself.
+NESTED = """selector => {
+    const root = document.querySelector(selector);
+    const scrolls = one => ['auto', 'scroll'].includes(getComputedStyle(one).overflowY);
+    return [...root.querySelectorAll('*')]
+        .filter(one => scrolls(one) && one.scrollHeight > one.clientHeight + 1)
+        .map(one => `scrolls inside: ${one.className} ${one.scrollHeight} > ${one.clientHeight}`);
+}"""
+# The two lines of the header: their height, and what of them is wider than its place.
+HEADER = """selector => {
+    const lines = document.querySelectorAll(`${selector} :is(.cellmill-headline, .cellmill-times)`);
+    return [...lines].map(one => [one.className, one.clientHeight, one.scrollWidth - one.clientWidth]);
+}"""
+
+
 def choose(one: Any, root: str, tab: str) -> None:
     one.page.locator(f"{root} [data-tab='{tab}']").click()
     one.page.locator(f"{root} .cellmill-page-{tab}").wait_for()
@@ -84,8 +99,15 @@ def cut_off(one: Any, root: str) -> list[str]:
         f"{tab}: {each}"
         for tab in TABS
         if choose(one, root, tab) is None
-        for each in one.page.evaluate(CUT, root)
+        for each in [*one.page.evaluate(CUT, root), *one.page.evaluate(NESTED, root)]
     ]
+
+
+def broken_lines(one: Any, root: str) -> list[Any]:
+    """Lines of the header that take more than one line, or have no room; there are two."""
+    lines = one.page.evaluate(HEADER, root)
+    assert len(lines) == 2
+    return [line for line in lines if line[1] > 24 or line[2] > 1]
 
 
 def test_no_tab_is_cut_off_or_hard_to_use(lab: OpenLab, tmp_path: Path) -> None:
@@ -94,11 +116,12 @@ def test_no_tab_is_cut_off_or_hard_to_use(lab: OpenLab, tmp_path: Path) -> None:
     one.open_panel()
     for cell in range(3):
         one.run_cell(cell)
-    one.wait_panel("d.running === 2 && d.cancelled === 2 && d.failed > 3")
+    one.wait_panel("d.running === 2 && d.cancelled === 2 && d.failed > 3 && d.lost === 1")
     found = []
     for width in (250, 300):
         widen(one, width)
         found += [f"{width} px, while it runs: {each}" for each in cut_off(one, SIDE)]
+        found += [f"{width} px, header: {each}" for each in broken_lines(one, SIDE)]
     gate.touch()
     one.wait_output(2, "over 6")
     for width in (250, 300):
@@ -114,5 +137,6 @@ def test_no_tab_is_cut_off_or_hard_to_use(lab: OpenLab, tmp_path: Path) -> None:
     one.command("cellmill:open-dashboard-in-main")
     one.page.locator(f"{MAIN} .cellmill-dashboard[data-over='37']").wait_for()
     found += [f"wide: {each}" for each in cut_off(one, MAIN)]
+    found += [f"wide, header: {each}" for each in broken_lines(one, MAIN)]
     assert not found, "\n".join(dict.fromkeys(found))
     assert one.errors == []

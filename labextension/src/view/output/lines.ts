@@ -5,9 +5,6 @@ import { button, child, setName, setText } from '../dom';
 import { clock } from '../format';
 import type { Translator } from '../translator';
 
-/** Pixels from the end within which new lines are followed. */
-const NEAR = 12;
-
 /** Whether a line has the same time, task and worker as the one above it, which are not shown again then. */
 function continues(line: OutputLine, above: OutputLine | undefined): boolean {
   return (
@@ -34,7 +31,6 @@ export class OutputLines {
     this._trans = trans;
     this._options = options;
     this._frame = child(parent, 'div', 'cellmill-output');
-    this._frame.tabIndex = 0;
     this._frame.setAttribute('role', 'region');
     this._frame.setAttribute('aria-label', trans.__('Output of tasks, newest last'));
     const head = child(this._frame, 'div', 'cellmill-output-line cellmill-output-head');
@@ -45,11 +41,9 @@ export class OutputLines {
     this._list = child(this._frame, 'ol', 'cellmill-output-list');
   }
 
-  /** Draw lines, oldest first; the end stays in sight if it was. */
+  /** Draw lines, oldest first. */
   draw(lines: readonly OutputLine[]): void {
     this._frame.hidden = lines.length === 0;
-    const { scrollTop, scrollHeight, clientHeight } = this._frame;
-    const follows = scrollHeight - scrollTop - clientHeight < NEAR;
     const wanted = new Set(lines.map(line => line.id));
     for (const [id, row] of this._rows) {
       if (!wanted.has(id)) {
@@ -69,9 +63,6 @@ export class OutputLines {
       } else {
         this._list.insertBefore(row.item, before);
       }
-    }
-    if (follows) {
-      this._frame.scrollTop = this._frame.scrollHeight;
     }
   }
 

@@ -10,7 +10,9 @@ import { OutputLines } from '../output/lines';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
-/** Lines that are drawn at first, and with each press on the button for more. */
+/** Lines that are drawn at first, in place of a list that scrolls inside the panel. */
+const FIRST = 30;
+/** Those that each press on the button for more adds. */
 const PAGE = 300;
 /** Tasks in the choice of one. */
 const MOST_TASKS = 200;
@@ -92,7 +94,7 @@ class OutputTab implements Tab {
   private _change(what: () => void, first = true): void {
     what();
     if (first) {
-      this._most = PAGE;
+      this._most = FIRST;
     }
     for (const [stream, chip] of this._chips) {
       chip.setAttribute('aria-pressed', String(this._filter.streams.has(stream)));
@@ -152,7 +154,7 @@ class OutputTab implements Tab {
   };
   private _output: OutputModel | null = null;
   private _version = -1;
-  private _most = PAGE;
+  private _most = FIRST;
 }
 
 /** Set the options of a choice; the chosen one stays in it even if nothing else is known of it any more. */

@@ -217,7 +217,6 @@ class TasksTab implements Tab {
   private _turn(foot: HTMLElement, text: string, name: string, by: number): HTMLButtonElement {
     const made = button(foot, 'cellmill-button cellmill-task-page', () => {
       this._change(() => (this._query.offset = Math.max(0, this._query.offset + by)));
-      this._table.top();
     });
     setText(made, text);
     setName(made, name);

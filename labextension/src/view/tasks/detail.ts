@@ -45,7 +45,6 @@ export class DetailView {
     }
     const other = this._root.dataset.task !== detail.task || this._drawn === '';
     this._drawn = text;
-    const scroll = this._root.scrollTop;
     const focused = (document.activeElement as HTMLElement | null)?.dataset.act;
     this._root.replaceChildren();
     this._root.dataset.task = detail.task;
@@ -53,9 +52,7 @@ export class DetailView {
     this._head(detail);
     this._acts(detail);
     this._facts(detail);
-    this._root.scrollTop = scroll;
     if (other) {
-      this._root.scrollTop = 0;
       this._root.scrollIntoView({ block: 'nearest' });
     }
     if (focused !== undefined) {

@@ -27,19 +27,17 @@ export class TaskTable {
   ) {
     this._trans = trans;
     this._options = options;
-    const frame = (this._frame = child(parent, 'div', 'cellmill-task-rows'));
-    this._table = child(frame, 'table', 'cellmill-table cellmill-task-table');
+    this._table = child(
+      child(parent, 'div', 'cellmill-task-rows'),
+      'table',
+      'cellmill-table cellmill-task-table'
+    );
     this._table.setAttribute('aria-label', trans.__('Tasks'));
     this._columns = columns(trans);
     const head = child(child(this._table, 'thead', ''), 'tr', '');
     this._heads = this._columns.map(column => this._addHead(head, column));
     this._body = child(this._table, 'tbody', '');
     this._body.addEventListener('keydown', event => this._key(event));
-  }
-
-  /** Scroll to the first row. */
-  top(): void {
-    this._frame.scrollTop = 0;
   }
 
   draw(rows: readonly TaskRow[], order: string, chosen: string): void {
@@ -140,7 +138,6 @@ export class TaskTable {
     readonly order: (order: string) => void;
     readonly open: (task: string, element: number | null) => void;
   };
-  private readonly _frame: HTMLElement;
   private readonly _table: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _columns: readonly Column[];

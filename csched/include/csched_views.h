@@ -363,8 +363,8 @@ enum { CSCHED_PACKED_MOST = 128 }; /* bytes of a packed row, at most */
 /* Copies rows that came since, as csched_journeys does, many of them; the lock is held for a few at a time. */
 int csched_rows_read(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey_t *rows, uint64_t *dropped);
 typedef struct {
-    uint32_t next;      /* the first row that is not taken yet, or the number of rows; to begin with 0 */
-    uint32_t count;     /* rows that were packed */
+    uint32_t next; /* the first row that is not taken yet, or the number of rows; to begin with 0 */
+    uint32_t count; /* rows that were packed */
     uint32_t functions; /* how many different functions they have; more than 64 are not all told */
     uint32_t function[64];
 } csched_rows_packed_t;

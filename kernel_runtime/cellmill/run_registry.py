@@ -134,7 +134,7 @@ class Run:
             backend.moved(self.key) if backend is not None else None,
             backend.run_figures(self.key) if backend is not None and whole else None,
             self._code,
-            counts.lost,
+            lost=counts.lost,
         )
 
     @property

@@ -213,7 +213,7 @@ def test_an_array_in_each_element_of_a_map_is_to_be_shared(ex: Executor) -> None
         assert advice is None
         return
     assert advice is not None
-    assert "of first carry shared once (cellmill.share)" in advice.what
+    assert "of first carry shared once, if it does not change (cellmill.share)" in advice.what
 
 
 def test_arrays_of_one_size_are_not_one_array(ex: Executor) -> None:

@@ -217,6 +217,7 @@ def _run_of(
         succeeded=end["succeeded"],
         failed=end["failed"],
         cancelled=end["cancelled"],
+        lost=end.get("lost", 0),
         busy=end.get("busy"),
         memory=end.get("memory"),
         moved=Moved(*end["moved"]) if end.get("moved") else None,

@@ -110,6 +110,7 @@ class _File:
             succeeded=record.succeeded,
             failed=record.failed,
             cancelled=record.cancelled,
+            lost=record.lost,
             busy=record.busy,
             memory=record.memory,
             moved=record.moved,

@@ -104,11 +104,12 @@ export class KernelListView {
 
 /** How a piece of work that is over came out, in a word or two. */
 function endOf(counts: Counts, trans: Translator): string {
-  if (raised(counts) > 0) {
-    return trans.__('%1 failed', count(raised(counts)));
-  }
-  if (lost(counts) > 0) {
-    return trans.__('%1 lost', count(lost(counts)));
+  if (counts.failed > 0) {
+    const parts = [
+      raised(counts) > 0 ? trans.__('%1 failed', count(raised(counts))) : '',
+      lost(counts) > 0 ? trans.__('%1 lost', count(lost(counts))) : ''
+    ];
+    return parts.filter(part => part !== '').join(', ');
   }
   return counts.cancelled > 0
     ? trans.__('%1 cancelled', count(counts.cancelled))

@@ -75,8 +75,9 @@ class RemoteRunner:
             wait_aside(self._in_hand)
         try:
             work = Work(number, list(PACKED.iter_unpack(records)), data, begun, begun + budget_ns)
+            self._heed_first(work)
             while not self._stretch(work):
-                self._heed()
+                self._heed_first(work)
             self._heed()
             return work.reply(self.output.take())
         finally:
@@ -282,6 +283,18 @@ class RemoteRunner:
                 self.context.adopt(content)
             else:
                 learn(self._token, *content)
+
+    def _heed_first(self, work: Work) -> None:
+        """Heed the words ahead of the next task before its turn: with what they change it may agree with those that
+        run, and need not wait.
+        """
+        for kind, number, *_, place, size in work.records[work.next : work.stop + 1]:
+            body = work.data[place : place + size]
+            if kind == TASK or (kind != FUNCTION and pickle.loads(body)[0] == CALL):
+                break
+            self._other(kind, number, body, work)
+            work.next += 1
+        self._heed()
 
     def _tell_imports(self, work: Work) -> None:
         """Modules of the user's that were read from files here: the kernel sees whether these are edited."""

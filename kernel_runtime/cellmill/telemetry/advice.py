@@ -185,7 +185,9 @@ def _share(work: Work, plan: _Plan) -> Advice | None:
     times = len(carried.packing) + 1
     what = f"the {carried.bytes / 1e6:,.0f} MB" + (f" of {carried.argument}" if carried.argument else "")
     call = f"{what} that {counted(times, 'call')} of {carried.function} carry"
-    return Advice("share", _about(f"With {call} shared once, if it does not change (cellmill.share)", seconds), seconds)
+    return Advice(
+        "share", _about(f"With {call} shared once, if it does not change (cellmill.share)", seconds), seconds
+    )
 
 
 def _long_task(work: Work, plan: _Plan) -> Iterator[Advice]:

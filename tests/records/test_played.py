@@ -47,7 +47,8 @@ def test_its_figures_are_those_of_the_live_view(both: tuple[dict[str, Any], cell
 def test_its_timeline_is_that_of_the_live_view(both: tuple[dict[str, Any], cellmill.Record]) -> None:
     live, record = both
     frames = [frame for _, frame in played.frames_of(record) if frame["kind"] == "timeline"]
-    assert [frames[-1][name] for name in ("tasks", "dropped", "workers")] == [3000, 0, [0, 1]]
+    assert [frames[-1][name] for name in ("tasks", "dropped")] == [3000, 0]
+    assert set(frames[-1]["workers"]) <= set(live["timeline"]["workers"])  # those that ran some of it
     assert frames[0]["tasks"] < 3000
     assert live["timeline"]["tasks"] == 3000
 

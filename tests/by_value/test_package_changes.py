@@ -55,7 +55,7 @@ def test_a_new_name(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
         assert run(pool, found) == {2.0}
 
 
-def test_a_function_and_what_packages_make_of_it(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_of_the_users_in_its_place(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     def written(value: int) -> str:
         return json.dumps(value)
 

@@ -18,7 +18,7 @@ class Entries(Protocol):
     names: list[str]
     entries: list[tuple[int, Any, Any, Any]]
     reads: dict[tuple[str, str], Any]
-    constants: dict[tuple[str, str], Any]
+    package_names: dict[tuple[str, str], Any]
 
     def note(self, kind: int, value: Any, key: Any, held: Any, name: str) -> None: ...
 

@@ -100,7 +100,7 @@ class Walk:
     """Walk for all that can be reached from the roots given to `go`.
 
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
-    the user's modules that functions read by name, see `module_reads`. ``constants``: what they read by name of
+    the user's modules that functions read by name, see `module_reads`. ``package_names``: what they read by name of
     packages and workers may have otherwise, see `package_changes`. ``stores``: globals that functions assign.
     ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
@@ -111,7 +111,7 @@ class Walk:
         self.entries: list[tuple[int, Any, Any, Any]] = []
         self.names: list[str] = []
         self.reads: dict[tuple[str, str], Any] = {}
-        self.constants: dict[tuple[str, str], Any] = {}
+        self.package_names: dict[tuple[str, str], Any] = {}
         self.weight = 0
         self.mutable = False
         self._memory = memory

@@ -60,11 +60,11 @@ def _of_name(walk: Entries, namespace: dict[str, Any], module: str, key: str, va
     shown = f"{module}.{key}"
     if type(value) in _CONSTANTS:
         walk.note(ITEM, namespace, key, value, shown)
-        walk.constants[module, key] = value
+        walk.package_names[module, key] = value
     elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) or _is_mock(value):
         walk.note(ITEM, namespace, key, value, shown)
         if _is_users(value):
-            walk.constants[module, key] = value
+            walk.package_names[module, key] = value
             walk.follow((value,), shown)
 
 

@@ -57,8 +57,8 @@ class FunctionKey:
             made.add(self._function)
             for place in sorted(walk.reads):
                 made.add((place, walk.reads[place]))
-            for place in sorted(walk.constants):
-                made.add((place, walk.constants[place]))
+            for place in sorted(walk.package_names):
+                made.add((place, walk.package_names[place]))
             made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
             files = tuple(sorted({*made.files, *self._depends_on}))
             stamps = [*map(sources.stamp_of, files)]

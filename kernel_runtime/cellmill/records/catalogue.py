@@ -70,23 +70,27 @@ def open_record(what: str | os.PathLike[str] | RunRecord | Run | Record | int) -
         return read(what)
     if isinstance(what, RunRecord) and what.path is not None:
         return read(what.path)
+    return of_run(_remembered(what, "open_record takes a file, a run or its number"))
+
+
+def _remembered(what: object, takes: str) -> RunRecord:
+    """The record of a run, or of the one of this number; ``takes``: what may be given, for the error."""
     number = what.id if isinstance(what, Run | RunRecord) else what
     if not isinstance(number, int) or isinstance(number, bool):
-        raise UsageError(f"open_record takes a file, a run or its number, not {what!r}")
+        raise UsageError(f"{takes}, not {what!r}")
     found = run_registry.record_of(number, whole=True)
     if found is None:
         raise UsageError(f"{number} is the number of no run that is remembered: cellmill.runs() has those")
-    return of_run(found)
+    return found
 
 
 def compare(before: Compared, after: Compared) -> Comparison:
     """Two runs beside each other: what changed, and what is no more than chance.
 
     Each is a run (itself, its record of `runs`, or its number), a record or its file, or a cell with all its runs,
-    ``"In[3]"``. A cell that
-    was changed and executed again, or the same one with another backend or more workers: ``print(cellmill.compare(3,
-    5))`` says in its first sentence how much sooner it was done, and which functions' tasks took less or more time. A
-    notebook shows tables.
+    ``"In[3]"``. A cell that was changed and executed again, or the same one with another backend or more workers:
+    ``print(cellmill.compare(3, 5))`` says in its first sentence how much sooner it was done, and which functions' tasks
+    took less or more time. A notebook shows tables.
 
     The time per task is called changed where the 95 % interval of the ratio of its medians does not contain 1 and it
     exceeds what runs alike differ by, which at least three of them in `runs` tell; without these, 10 %. With fewer than
@@ -117,12 +121,7 @@ def _side(what: Compared, past: Runs) -> Side:
             known = ", ".join(dict.fromkeys(record.cell for record in past if record.cell)) or "none"
             raise UsageError(f"no run of a cell {what!r} is remembered; there are of: {known}")
         return Side(_cell_label(cell), tuple(record for record in found if record is not None))
-    number = what.id if isinstance(what, Run | RunRecord) else what
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise UsageError(f"compare takes runs, their numbers, or cells such as 'In[3]', not {what!r}")
-    record = run_registry.record_of(number, whole=True)
-    if record is None:
-        raise UsageError(f"{number} is the number of no run that is remembered: cellmill.runs() has those")
+    record = _remembered(what, "compare takes runs, their numbers, or cells such as 'In[3]'")
     return Side(_run_label(record, past), (record,))
 
 

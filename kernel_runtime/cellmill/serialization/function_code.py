@@ -35,7 +35,7 @@ class FunctionBlob(NamedTuple):
     function: Any
     sources: dict[str, str]
     reads: Reads = {}  # noqa: RUF012  (data of modules, which is never changed)
-    constants: Names = {}  # noqa: RUF012  (names of packages as the kernel has them)
+    package_names: Names = {}  # noqa: RUF012  (names of packages as the kernel has them)
     watched: bool = False  # it refers to what tasks could change
     board: Board | None = None  # the generators among all that, which came before
 
@@ -69,7 +69,7 @@ def encode_function(
     blob = FunctionBlob(function_name(function), function, dict(sources_of(function)), board=board)
     if walk is not None:
         blob = blob._replace(
-            reads=walk.reads, constants=walk.constants, watched=walk.mutable or bool(walk.stores)
+            reads=walk.reads, package_names=walk.package_names, watched=walk.mutable or bool(walk.stores)
         )
     try:
         return read_only.encode(blob, board)
@@ -78,7 +78,7 @@ def encode_function(
             f"the function {function_name(function)} cannot be sent to a worker: {error}"
         ) from error.__cause__
     except Exception as error:
-        if walk is not None and (walk.reads or walk.constants):
+        if walk is not None and (walk.reads or walk.package_names):
             _keep_picklable(walk)
             board.generators.clear()
             return encode_function(function, None, walk, board)
@@ -96,9 +96,9 @@ def _keep_picklable(walk: Walk) -> None:
     where all of them can be: then they are not what is wrong.
     """
     reads = _picklable(walk.reads, leave_out)
-    constants = _picklable(walk.constants, package_changes.leave_out)
-    all_can = len(reads) == len(walk.reads) and len(constants) == len(walk.constants)
-    walk.reads, walk.constants = ({}, {}) if all_can else (reads, constants)
+    package_names = _picklable(walk.package_names, package_changes.leave_out)
+    all_can = len(reads) == len(walk.reads) and len(package_names) == len(walk.package_names)
+    walk.reads, walk.package_names = ({}, {}) if all_can else (reads, package_names)
 
 
 def _picklable(names: Reads, left_out: Callable[[tuple[str, str], Any, str], None]) -> Reads:
@@ -178,7 +178,7 @@ def load_function(view: memoryview) -> FunctionBlob:
     function = first_calls(blob.function)
     if blob.reads:
         function = _WithNames(blob, function, Brought(blob.reads))
-    patched = differing(blob.constants)
+    patched = differing(blob.package_names)
     if patched:
         function = _WithNames(blob, function, Patched(blob.name, patched))
     if blob.board is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -89,6 +90,37 @@ def test_arrays(pool: Executor) -> None:
     assert "its argument array" in told(lambda: pool.submit(fill, numpy.zeros(4)).result(SECONDS))[0]
     big = numpy.zeros(1 << 20)  # not copied to be compared
     assert told(lambda: pool.submit(lambda array: fill(array), big).result(SECONDS)) == []
+
+
+@pytest.mark.parametrize("size", [10_000, 20_000, 30_000, 40_000])
+def test_arrays_near_the_limit_of_a_look(pool: Executor, size: int) -> None:
+    """The comparison after a call copies again what has changed, past the limit of the first copy."""
+    numpy = pytest.importorskip("numpy")
+
+    def grow(arrays: list[Any], array: Any) -> float:
+        put(arrays, numpy.ones(size))
+        array[1:][:] = 3
+        return float(array[-1])
+
+    calls = [([], numpy.zeros(size)) for _ in range(8)]
+    assert told(lambda: list(pool.starmap(grow, calls)))
+    assert [pool.submit(grow, [], numpy.zeros(size)).result(SECONDS) for _ in range(8)] == [3.0] * 8
+
+
+def test_objects_that_cannot_be_compared(pool: Executor) -> None:
+    here = os.getpid()
+
+    class Odd:
+        def __getstate__(self) -> dict[str, int]:
+            if os.getpid() != here:
+                raise ValueError("not here")
+            return {"value": 1}
+
+    def use(odd: Any, rows: list[Any]) -> int:
+        put(rows, odd)
+        return int(odd.value) + len(rows)
+
+    assert [pool.submit(use, Odd(), []).result(SECONDS) for _ in range(8)] == [2] * 8
 
 
 def test_what_is_handed_back_or_not_changed_is_not_told(pool: Executor) -> None:

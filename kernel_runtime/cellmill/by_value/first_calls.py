@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 import sys
 import threading
 import types
@@ -119,7 +120,7 @@ def _may_change(value: Any) -> bool:
 
 
 def _look(variables: dict[str, Any]) -> Look | None:
-    left = MOST_BYTES
+    left: float = MOST_BYTES
 
     def memory(value: Any) -> bytes:
         nonlocal left
@@ -129,9 +130,11 @@ def _look(variables: dict[str, Any]) -> Look | None:
         return memory_of(value)
 
     try:
-        return Look(variables, memory)
+        look = Look(variables, memory)
     except _TooMuch:
         return None
+    left = math.inf  # what is compared after the call ends in no error, however much the function has added
+    return look
 
 
 def _members(value: Any) -> Any:

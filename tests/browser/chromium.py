@@ -10,13 +10,22 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import BrowserContext, Error, Page, Playwright, ViewportSize
+from playwright.sync_api import (
+    BrowserContext,
+    BrowserType,
+    Error,
+    Page,
+    Playwright,
+    ViewportSize,
+    sync_playwright,
+)
 
 FLAGS = [
     "--no-sandbox",
@@ -29,6 +38,7 @@ FLAGS = [
 ]
 VIEWPORT: ViewportSize = {"width": 1280, "height": 760}
 LIMIT_S = 180.0  # longer than any wait of a test that Playwright limits
+GRACE_S = 30.0  # until Playwright's own process is ended
 FRAME_LIMIT_MS = 15_000
 FRAME = f"""() => Promise.race([
     new Promise(resolve => requestAnimationFrame(() => resolve(true))),
@@ -41,19 +51,23 @@ class Hung(Exception):
 
 
 class Watch:
-    """Kills the browsers of this process when a test has taken too long, so that a wait for them ends in an error."""
+    """Ends the browsers of this process when a test has taken too long, so that a wait for them ends in an error.
 
-    def __init__(self, seconds: float = LIMIT_S) -> None:
+    A test that goes on for `GRACE_S` more waits for Playwright's own process, which is ended as well.
+    """
+
+    def __init__(self, seconds: float = LIMIT_S, grace: float = GRACE_S) -> None:
         self.seconds = seconds
         self.expired = False
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
+        self._grace = grace
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        self._timer.start()
+        self._thread.start()
 
     def stop(self) -> None:
-        self._timer.cancel()
+        self._stopped.set()
 
     def check(self, pages: Iterable[Page]) -> None:
         """Raise `Hung` where the browser was killed, or one of these pages is not drawn any more."""
@@ -63,12 +77,68 @@ class Watch:
         if self.expired:
             raise Hung(f"the test had not ended after {self.seconds:.0f} s, and its browser was killed")
 
-    def _expire(self) -> None:
+    def _run(self) -> None:
+        if self._stopped.wait(self.seconds):
+            return
         self.expired = True
-        for process in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if process.name().startswith("chrom"):
-                    process.kill()
+        kill(_browsers())
+        while not self._stopped.wait(self._grace):
+            kill([*_browsers(), *_drivers()])
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Kill processes, each with its group, which is the browser's own: what it starts meanwhile ends too."""
+    own = os.getpgid(0)
+    for process in processes:
+        with contextlib.suppress(psutil.Error, OSError):
+            if (group := os.getpgid(process.pid)) != own:
+                os.killpg(group, signal.SIGKILL)
+            process.kill()
+
+
+def _browsers() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children(recursive=True) if _name(one).startswith("chrom")]
+
+
+def _drivers() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if _name(one).startswith("node")]
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
+class Driver:
+    """Playwright, with another process of its own when that was ended."""
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+        self._processes: list[psutil.Process] = []
+
+    @property
+    def chromium(self) -> BrowserType:
+        if self._playwright is not None and not all(map(_runs, self._processes)):
+            self.close()
+        if self._playwright is None:
+            before = _drivers()
+            self._playwright = sync_playwright().start()
+            self._processes = [one for one in _drivers() if one not in before]
+        return self._playwright.chromium
+
+    def close(self) -> None:
+        running, self._playwright = self._playwright, None
+        if running is not None:
+            running.stop()
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def draws(page: Page) -> bool:
@@ -91,15 +161,15 @@ def path() -> str:
 class Profile:
     """A browser with a folder, where it keeps the compiled scripts of a page: the next one loads in a quarter less."""
 
-    def __init__(self, playwright: Playwright, folder: Path) -> None:
-        self._playwright = playwright
+    def __init__(self, driver: Driver, folder: Path) -> None:
+        self._driver = driver
         self._folder = folder
         self._running: BrowserContext | None = None
 
     def context(self) -> BrowserContext:
         """The browser that runs, or a new one."""
         if self._running is None:
-            self._running = self._playwright.chromium.launch_persistent_context(
+            self._running = self._driver.chromium.launch_persistent_context(
                 self._folder, executable_path=path(), args=FLAGS, viewport=VIEWPORT
             )
         return self._running

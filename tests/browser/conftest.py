@@ -19,7 +19,7 @@ from typing import cast
 import jupyterlab
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.browser import chromium
@@ -44,9 +44,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[chromium.Hung.__name__]))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(3 * chromium.LIMIT_S))  # for both runs
@@ -200,21 +202,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as running:
-        yield running
+def driver() -> Iterator[chromium.Driver]:
+    running = chromium.Driver()
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    running = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
+def browser(driver: chromium.Driver) -> Iterator[Browser]:
+    running = driver.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
     yield running
     running.close()
 
 
 @pytest.fixture(scope="session")
-def profile(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Profile]:
-    kept = chromium.Profile(playwright, tmp_path_factory.mktemp("profile"))
+def profile(driver: chromium.Driver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Profile]:
+    kept = chromium.Profile(driver, tmp_path_factory.mktemp("profile"))
     yield kept
     kept.close()
 

@@ -6,10 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 LOAD = """%load_ext cellmill
 %cellmill workers 2
 import cellmill

@@ -6,11 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.browser.axe import grave_findings
-
-pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"

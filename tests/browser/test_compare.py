@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.browser.axe import grave_findings
-
-pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"

@@ -9,12 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import SCREENSHOTS, Lab
-
-pytestmark = pytest.mark.browser
 
 SETUP = """
 %load_ext cellmill

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psutil
 import pytest
 from playwright.sync_api import Error
 
@@ -22,6 +23,21 @@ def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> 
     assert page.evaluate("() => 6 * 7") == 42
     assert chromium.draws(page)
     chromium.Watch().check([page])
+    page.close()
+
+
+def test_a_driver_that_answers_nothing_is_killed(driver: chromium.Driver, profile: chromium.Profile) -> None:
+    page = profile.context().new_page()
+    (process,) = [one for one in psutil.Process().children() if one.name().startswith("node")]
+    watch = chromium.Watch(0.5, grace=0.5)
+    watch.start()
+    process.suspend()
+    with pytest.raises(Error):
+        page.evaluate("() => 0")
+    watch.stop()
+    profile.close()
+    page = profile.context().new_page()
+    assert page.evaluate("() => 6 * 7") == 42
     page.close()
 
 

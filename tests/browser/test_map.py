@@ -6,10 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 OpenLab = Callable[..., Any]
 SETUP = """%load_ext cellmill
 import pathlib, time

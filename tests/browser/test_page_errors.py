@@ -7,8 +7,6 @@ from playwright.sync_api import Browser, Route
 
 from tests.browser.page_errors import KNOWN, listen
 
-pytestmark = pytest.mark.browser
-
 HOST = "http://page.invalid"
 LAB = "/static/lab/jlab_core.1.js"
 NOTEBOOK = "/static/notebook/notebook_core.1.js"

@@ -7,11 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.browser.test_cells import wait_badge
-
-pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"

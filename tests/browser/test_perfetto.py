@@ -18,7 +18,7 @@ from cellmill import Executor
 from tests.browser.conftest import SCREENSHOTS
 from tests.support import tasks
 
-pytestmark = [pytest.mark.browser, pytest.mark.long]
+pytestmark = pytest.mark.long
 LOADED = 60_000  # milliseconds
 
 

@@ -6,11 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.browser.test_panel import open_doors
-
-pytestmark = pytest.mark.browser
 
 TALK = """%%parallel
 def talk(i):

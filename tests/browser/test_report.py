@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 import cellmill
@@ -12,7 +11,6 @@ from cellmill import Executor
 from tests.browser.conftest import SCREENSHOTS
 from tests.support import tasks
 
-pytestmark = pytest.mark.browser
 GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}
 TITLE_COLOUR = {"light": "#3a424b", "dark": "#c8ced6"}
 COLOUR = """() => {

@@ -13,8 +13,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import grave_findings
 from tests.browser.conftest import PANEL, ROOT, SCREENSHOTS, TIMEOUT_MS
 
-pytestmark = pytest.mark.browser
-
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
 # From 20 on tasks wait for a file, so that a test decides when the cell goes on.

@@ -6,10 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytestmark = pytest.mark.browser
-
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
 HTML = '<img src=x onerror="window.hacked = true">'

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import TimeoutError
-
-pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 3\nprint('loaded', 'now')"

@@ -12,8 +12,6 @@ import pytest
 from tests.browser.page_setup import set_theme
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
 
-pytestmark = pytest.mark.browser
-
 OpenLab = Callable[..., Any]
 ROOT = ".jp-OutputArea .cellmill-inline .cellmill-dashboard"
 

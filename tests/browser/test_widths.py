@@ -10,13 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.browser.axe import grave_findings
 from tests.browser.page_setup import set_theme
 from tests.browser.test_workers import widen
-
-pytestmark = pytest.mark.browser
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nimport cellmill\nprint('loaded', 'now')"

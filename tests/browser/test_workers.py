@@ -13,7 +13,6 @@ import pytest
 from tests.browser.axe import grave_findings
 from tests.browser.page_setup import prepare
 
-pytestmark = pytest.mark.browser
 pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
 
 OpenLab = Callable[..., Any]

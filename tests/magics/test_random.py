@@ -85,3 +85,22 @@ def test_seeded_cells(notebook: Notebook) -> None:
         notebook.run("cellmill.seed(None)").ok()
     assert rows[0] == rows[1]
     assert len({*rows[0][0]}) == 4
+
+
+def test_a_seed_that_does_not_reach_tasks_is_told(notebook: Notebook) -> None:
+    """By the cell that uses it, whatever came first: the seed, the function or the call."""
+    notebook.run("import random\nimport numpy.random as npr\nrandom.seed(1)").ok()
+    notebook.run("%%parallel\ndef of_random(i):\n    return random.random()").ok()
+    cell = notebook.run("list(map(of_random, range(3)))").ok()
+    assert cell.stderr.count("random.seed() here does not reach them") == 1
+    notebook.run("%%parallel\ndef of_numpy(i):\n    return npr.rand()").ok()
+    assert not notebook.run("list(map(of_numpy, range(3)))").ok().stderr
+    cell = notebook.run("npr.seed(1)\nlist(map(of_numpy, range(3)))").ok()
+    assert cell.stderr.count("numpy.random.seed() here does not reach them") == 1
+    assert (
+        not notebook.run("random.seed(2)\nlist(map(of_random, range(3))), list(map(of_numpy, range(3)))")
+        .ok()
+        .stderr
+    )
+    cell = notebook.run("%%pfor i in range(3) -> a\nrandom.gauss(i, 1)").ok()
+    assert cell.stderr.count("random.seed() here does not reach them") == 1

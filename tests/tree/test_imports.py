@@ -85,6 +85,7 @@ LAYERS = [
         "diagnostics.naming",
         "diagnostics.questions",
         "randomness.streams",
+        "randomness.own_streams",
     },
     {"history", "by_value.kernel_modules"},
     {"run_registry"},

@@ -34,6 +34,7 @@ from cellmill.magics.completion import matcher
 from cellmill.magics.delivery import Arrivals
 from cellmill.magics.failures import hide_from, show_in
 from cellmill.magics.tracebacks import one_header
+from cellmill.randomness import own_streams
 from cellmill.views import inline_dashboard
 
 
@@ -52,6 +53,7 @@ class Session:
         self._waiting.leave_hooks()
         self._hooks = (
             ("pre_run_cell", self._new_epoch),
+            ("pre_run_cell", _note_seeds),
             ("pre_run_cell", self._waiting.before_cell),
             ("pre_run_cell", self._arrivals.before_cell),
             ("post_run_cell", self._stop.after_cell),
@@ -104,6 +106,11 @@ class Session:
         cellmill_widgets.progress.disable()
         inline_dashboard.close_all()
         cellmill.views.comm.detach(self._ip)
+
+
+def _note_seeds(info: Any = None) -> None:
+    """Tell, before the cell runs, whether it seeds what tasks of earlier cells draw from."""
+    own_streams.before_cell(getattr(info, "raw_cell", None) or "")
 
 
 def _note_modules(result: object = None) -> None:

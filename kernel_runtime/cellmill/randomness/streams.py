@@ -13,7 +13,7 @@ import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from hashlib import blake2b
 from itertools import count, islice
@@ -64,15 +64,15 @@ def owner_of(function: Any, name: str) -> str:
     code = getattr(function, "__code__", None)
     if isinstance(code, types.CodeType) and "<lambda>" in name:
         return f"{_code_digest(code)} {name}"
-    body = _body_of(function)
+    body, _ = body_of(function)
     return f"{_code_digest(body)} {name}" if body is not None else name
 
 
-def _body_of(function: Any) -> types.CodeType | None:
-    """The code of a cell that is the body of a loop or a task."""
+def body_of(function: Any) -> tuple[types.CodeType | None, Mapping[str, Any]]:
+    """The code of a cell that is the body of a loop or a task, and its variables; None for other functions."""
     held = [function, *map(cell_value, getattr(function, "__closure__", None) or ())]
-    codes = (getattr(each, "code", None) for each in held if hasattr(each, "variables"))
-    return next((code for code in codes if isinstance(code, types.CodeType)), None)
+    bodies = (each for each in held if isinstance(getattr(each, "code", None), types.CodeType))
+    return next(((each.code, each.variables) for each in bodies if hasattr(each, "variables")), (None, {}))
 
 
 def _code_digest(code: types.CodeType) -> str:

@@ -27,6 +27,7 @@ from ..by_value.references import (
     unwrapped,
 )
 from ..errors import PayloadError
+from ..randomness import own_streams
 from ..randomness.generators import Board
 from . import payload
 from .function_code import (
@@ -197,6 +198,7 @@ class FunctionTable:
     def _renew(self, entry: Entry, function: Any) -> Entry:
         """Pickle anew; the same content keeps its number, so that workers need not load it again."""
         walk, encoded, needs, board = self._encoded(function)
+        own_streams.met(function, function_name(function))
         with self._lock:
             self._let_go()
             version = self._version(encoded, needs, function)

@@ -1,0 +1,102 @@
+"""Functions that draw from `random` and `numpy.random` themselves are told from others by their code."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from pathlib import Path
+from random import choice
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cellmill.randomness.own_streams import drawn_by
+from tests.support.helpers import run_script
+
+
+def helper() -> float:
+    return float(np.random.normal())
+
+
+def by_helper(_: int) -> float:
+    return helper()
+
+
+def nested(count: int) -> list[int]:
+    return [random.randrange(6) for _ in range(count)]
+
+
+def of_a_generator(seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    return float(rng.normal())
+
+
+def seeds_itself(seed: int) -> float:
+    random.seed(seed)
+    return random.random()
+
+
+def own_object(seed: int) -> float:
+    return random.Random(seed).random()
+
+
+@pytest.mark.parametrize(
+    ("function", "drawn"),
+    [
+        (by_helper, {"numpy.random"}),
+        (nested, {"random"}),
+        (choice, {"random"}),
+        (lambda _: np.random.sample(), {"numpy.random"}),
+        (lambda n: (np.random.rand(n), random.random()), {"random", "numpy.random"}),
+        (random.gauss, {"random"}),
+        (partial(np.random.normal, 3), {"numpy.random"}),
+        (of_a_generator, set()),
+        (seeds_itself, set()),
+        (own_object, set()),
+        (lambda _: random.getstate(), set()),
+        (len, set()),
+    ],
+)
+def test_what_a_function_draws_from(function: Any, drawn: set[str]) -> None:
+    assert drawn_by(function) == drawn
+
+
+SCRIPT = """
+import random
+import numpy as np
+from numpy.random import seed
+import cellmill
+
+def of_random(i):
+    return random.random()
+
+def of_numpy(i):
+    return np.random.rand()
+
+if __name__ == "__main__":
+    {seeding}
+    with cellmill.Executor(2) as ex:
+        list(ex.map(of_random, range(4)))
+        ex.submit(of_numpy, 1).result()
+        ex.submit(of_numpy, 2).result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seeding", "told"),
+    [
+        ("random.seed(3)", ["tasks of of_random draw from random,"]),
+        (
+            "np.random.seed(3); random.seed(3)",
+            ["tasks of of_random draw", "tasks of of_numpy draw from numpy.random"],
+        ),
+        ("seed(3)", ["tasks of of_numpy draw from numpy.random, of which"]),
+        ("random.seed(3); cellmill.seed(3)", []),
+        ("pass  # random.seed(3)", []),
+    ],
+)
+def test_a_script_that_seeds_them_is_told(tmp_path: Path, seeding: str, told: list[str]) -> None:
+    _, errors = run_script(tmp_path, SCRIPT.replace("{seeding}", seeding))
+    assert errors.count("does not reach them") == len(told)
+    assert all(text in errors for text in told)

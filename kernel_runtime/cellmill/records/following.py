@@ -19,6 +19,7 @@ from ..run_registry import Run
 from ..telemetry.account import Account
 
 INTERVAL = 0.1  # seconds between looks while runs go on
+SETTLE = 0.05  # seconds that a run has its processors to itself, when it begins
 REST = 5.0  # seconds after which a backend without runs is let go
 JOIN = 5.0  # seconds that the end of the thread is waited for
 PATIENCE = 2.0  # seconds that the last journeys of a run may take after its end
@@ -178,8 +179,12 @@ class Follower:
                 self._idle = True  # first: a run that begins from now on wakes
                 going = self._begun or any(each.runs for each in list(self._followed.values()))
                 self._idle = not going
-                self._wake.wait(INTERVAL if going or self.always else REST if self._followed else None)
+                woken = self._wake.wait(
+                    INTERVAL if going or self.always else REST if self._followed else None
+                )
                 self._wake.clear()
+                if woken and not self._over:
+                    self._wake.wait(SETTLE)
                 self._look()
             self._look(last=True)
         except Exception as error:

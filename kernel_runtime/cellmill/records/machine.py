@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
 import socket
@@ -31,6 +32,7 @@ def here() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def boot() -> str:
     """What tells one start of a machine from another: times of the monotonic clock are of one start."""
     with contextlib.suppress(OSError):

@@ -80,8 +80,9 @@ class Adviser:
         self._host = host
         self._scheduler = scheduler
         self._names = names
-        # of which state of the work: the advice, whether the time is explained, and why workers were idle
-        self._said: tuple[object, tuple[Advice, ...], bool, Idle | None] = (None, (), False, None)
+        # of which state of the work: the advice and whether the time is explained; why workers were idle
+        self._said: tuple[object, tuple[Advice, ...], bool] = (None, (), False)
+        self._idle: tuple[object, Idle | None] = (None, None)
 
     def account(self, run: int | None, *, advised: bool) -> Account:
         """Return where the time went, of one run or of the whole work; ``advised``: and what would have helped, if it
@@ -91,7 +92,9 @@ class Adviser:
             said = self._idle_of(run)
             return accounts.account(self._scheduler, self._names, run, self._host.payloads, reasons=said)
         used = self._host.processor_used()
-        advice, explained, idle = self._conclusions(used) if advised else ((), False, None)
+        sums = self._over() if advised else None
+        advice, explained = ((), False) if sums is None else self._conclusions(sums, used)
+        idle = None if sums is None else self._why_idle(sums)
         return accounts.account(
             self._scheduler,
             self._names,
@@ -106,22 +109,29 @@ class Adviser:
     def _idle_of(self, run: int) -> Idle | None:
         """Return why workers were idle, where the work is nothing but this run: others' tasks kept them busy, too."""
         whole, own = accounts.sums_of(self._scheduler, None), accounts.sums_of(self._scheduler, run)
-        if (whole.began, whole.ended, whole.tasks) != (own.began, own.ended, own.tasks):
+        if _state(whole) != _state(own):
             return None
-        return self._conclusions(self._host.processor_used())[2]
+        sums = self._over()
+        return None if sums is None else self._why_idle(sums)
 
-    def _conclusions(self, used: Used | None) -> tuple[tuple[Advice, ...], bool, Idle | None]:
+    def _over(self) -> Any:
+        """Return the sums of the whole work, where that is over; else None."""
         now = figures.stats(self._scheduler, 0)
         sums = accounts.sums_of(self._scheduler, None)
-        if now.done < now.submitted or sums.ended <= sums.began:
-            return (), False, None
-        state = (sums.began, sums.ended, sums.tasks)
+        return None if now.done < now.submitted or sums.ended <= sums.began else sums
+
+    def _conclusions(self, sums: Any, used: Used | None) -> tuple[tuple[Advice, ...], bool]:
+        state = _state(sums)
         if self._said[0] != state:
-            rows = self._rows(sums)
-            advice, explained = advise(self._work(sums, rows, used))
-            acts = tuple(map(self._with_act, advice))
-            self._said = (state, acts, explained and used is not None, _reasons(sums, rows))
+            advice, explained = advise(self._work(sums, self._rows(sums), used))
+            self._said = (state, tuple(map(self._with_act, advice)), explained and used is not None)
         return self._said[1:]
+
+    def _why_idle(self, sums: Any) -> Idle | None:
+        state = _state(sums)
+        if self._idle[0] != state:
+            self._idle = (state, _reasons(sums, self._rows(sums)))
+        return self._idle[1]
 
     def _with_act(self, advice: Advice) -> Advice:
         if advice.workers is not None:
@@ -227,6 +237,10 @@ class Adviser:
             if packing:
                 found.append(Carried(self._function(function), same.argument, same.bytes, packing))
         return max(found, key=lambda carried: sum(carried.packing.values()), default=None)
+
+
+def _state(sums: Any) -> tuple[int, int, int]:
+    return sums.began, sums.ended, sums.tasks
 
 
 def _workers(sums: Any) -> int | None:

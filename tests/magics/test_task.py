@@ -361,3 +361,15 @@ def test_what_a_task_changes_in_place_is_said(notebook: Notebook) -> None:
     output = notebook.run("second.result(); print(made, kept)").ok()
     assert output.stdout == "[3] [3, 4]\n"
     assert "task second changed made in place" in output.stderr
+
+
+def test_a_change_of_the_process_is_said(notebook: Notebook) -> None:
+    """A plain cell would change the kernel's own directory and environment."""
+    notebook.run("import os\ndef enter(folder):\n    os.chdir(folder)\nrows = [1]").ok()
+    cell = "%%task left\nenter('/')\nos.environ['CELLMILL_TASK'] = 'set'\nrows.append(2)"
+    said = notebook.run(cell).ok().stderr + delivered(notebook, "left")
+    assert "tasks of left change the working directory and os.environ['CELLMILL_TASK']." in said
+    assert "task left changed rows in place" in said
+    assert "change self" not in said
+    said = notebook.run("%%pfor i in range(2) -> out\nenter('/usr')\ni").ok().stderr
+    assert "change the working directory." in said

@@ -7,7 +7,7 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import cloudpickle
@@ -143,6 +143,14 @@ def helpers_of(function: Any) -> Iterator[Any]:
             yield current
             registry = dispatch_registry(current)
             todo.extend(registry.values() if registry else (value for _, value in named_references(current)))
+
+
+def body_of(function: Any) -> tuple[types.CodeType | None, Mapping[str, Any]]:
+    """Return the code of a cell that is the body of a loop or a task, and its variables; None for other functions."""
+    for held in (function, *map(cell_value, getattr(function, "__closure__", None) or ())):
+        if getattr(type(held), "watches_itself", False):
+            return held.code, held.variables
+    return None, {}
 
 
 def modules_of(function: Any) -> Iterator[str]:

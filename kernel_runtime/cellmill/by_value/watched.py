@@ -17,7 +17,7 @@ from ..process_context.process_looks import ProcessLook, look_for
 from .capture import Capture, memory_of, walked
 from .capture_entries import ATTRIBUTE, CELL, ITEM
 from .capture_kinds import Walk
-from .references import ABSENT, helpers_of, names_used
+from .references import ABSENT, body_of, helpers_of, names_used
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
 FIRST_LOOKS = 3
@@ -77,11 +77,20 @@ class Look:
 
 
 def process_look_of(function: Any) -> ProcessLook | None:
-    """Return what of the process a function and its helpers could change, by the names in their code."""
+    """Return what of the process a function and its helpers could change, by the names in their code.
+
+    Of the body of a loop or a task: by its code and the variables that it refers to.
+    """
     names = {getattr(function, "__name__", "")}
-    for helper in helpers_of(function):
-        if type(helper) is types.FunctionType:
-            names |= names_used(helper.__code__)
+    roots = [function.__func__ if type(function) is types.MethodType else function]
+    code, variables = body_of(function)
+    if code is not None:
+        names |= names_used(code)
+        roots += variables.values()
+    for root in roots:
+        for helper in helpers_of(root):
+            if type(helper) is types.FunctionType:
+                names |= names_used(helper.__code__)
     return look_for(names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Mapping, Sequence
@@ -79,11 +80,15 @@ def _short(text: str) -> str:
 
 def _place(function: Any) -> tuple[str, int]:
     function = getattr(function, "__wrapped__", function)
-    if type(function) is types.FunctionType:
+    if type(function) is types.FunctionType and not function.__code__.co_filename.startswith(OWN_FOLDER):
         return function.__code__.co_filename, function.__code__.co_firstlineno
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OWN_FOLDER):
         frame = frame.f_back
+    if (
+        frame.f_code.co_filename == threading.__file__
+    ):  # a thread of ours, which no line of the user's has called
+        return "cellmill", 1
     return frame.f_code.co_filename, frame.f_lineno
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..by_value.module_reads import is_own
-from ..by_value.references import cell_value, helpers_of, named_references
+from ..by_value.references import body_of, cell_value, helpers_of, named_references
 from ..diagnostics import notices
 from . import streams
 
@@ -120,7 +120,7 @@ def _codes(function: Any) -> Iterator[tuple[types.CodeType, Callable[[str], Any]
         closure = zip(helper.__code__.co_freevars, helper.__closure__ or (), strict=False)
         names = ChainMap({name: cell_value(cell) for name, cell in closure}, helper.__globals__)
         yield from ((code, names.get) for code in _nested(helper.__code__))
-    body, variables = streams.body_of(function)
+    body, variables = body_of(function)
     if body is not None:
         yield from ((code, variables.get) for code in _nested(body))
 

@@ -13,14 +13,14 @@ import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper
 from hashlib import blake2b
 from itertools import count, islice
 from operator import is_
 from typing import Any, NamedTuple, Protocol
 
-from ..by_value.references import cell_value, named_references
+from ..by_value.references import body_of, named_references
 from ..diagnostics import notices
 from .generators import Board, Draws, Seed, in_caller, state_of
 
@@ -66,13 +66,6 @@ def owner_of(function: Any, name: str) -> str:
         return f"{_code_digest(code)} {name}"
     body, _ = body_of(function)
     return f"{_code_digest(body)} {name}" if body is not None else name
-
-
-def body_of(function: Any) -> tuple[types.CodeType | None, Mapping[str, Any]]:
-    """The code of a cell that is the body of a loop or a task, and its variables; None for other functions."""
-    held = [function, *map(cell_value, getattr(function, "__closure__", None) or ())]
-    bodies = (each for each in held if isinstance(getattr(each, "code", None), types.CodeType))
-    return next(((each.code, each.variables) for each in bodies if hasattr(each, "variables")), (None, {}))
 
 
 def _code_digest(code: types.CodeType) -> str:

@@ -31,6 +31,10 @@ _TERMINAL = re.compile(
     "[NC](ALA|ARG|ASN|ASP|CYS|CYX|GLN|GLU|GLY|HID|HIE|HIP|HIS|ILE|LEU|LYS|MET|PHE|PRO|SER|THR|TRP|TYR|VAL)"
 )
 """The first and last residues of a chain, as AMBER calls them."""
+_CHARGE = re.compile(r"[+-]?\d*\.\d+")
+"""What a PDBQT file has where a PDB file has the name of a segment: a partial charge."""
+_AUTODOCK = {"A": "C", "NA": "N", "NS": "N", "OA": "O", "OS": "O", "SA": "S", "HD": "H", "HS": "H"}
+"""Types of atoms in a PDBQT file that are no element, or another one by their letters."""
 
 
 def read_text(path: Path) -> str:
@@ -147,7 +151,12 @@ def _standard_line(line: str) -> str:
     elif _TERMINAL.fullmatch(name):
         line = line[:17] + name[1:] + " " + line[21:]
     occupancy, factor = _number(line[54:60], 1.0), _number(line[60:66], 0.0)
-    return f"{line[:54]:<54}{occupancy}{factor}      {line[72:76]:<4}{_element(line)}"
+    if _CHARGE.fullmatch(line[66:76].strip()):
+        kind = line[77:79].strip()
+        segment, element = "", _element(_AUTODOCK.get(kind, kind))
+    else:
+        segment, element = line[72:76], _element(line[76:78].strip())
+    return f"{line[:54]:<54}{occupancy}{factor}      {segment:<4}{element}"
 
 
 def _check_numbers(line: str, number: int, file_name: str) -> None:
@@ -170,10 +179,9 @@ def _number(text: str, default: float) -> str:
     return f"{min(max(value, 0.0), 999.0) if math.isfinite(value) else default:6.2f}"
 
 
-def _element(line: str) -> str:
-    """The element of a line in two columns; blank where the file has something else there, which lets the
-    name of the atom decide."""
-    text = line[76:78].strip()
+def _element(text: str) -> str:
+    """An element in two columns; blank where a file has something else there, which lets the name of the atom
+    decide."""
     if text.isalpha() and gemmi.Element(text).atomic_number > 0:
         return f"{text.upper():>2}"
     return "  "

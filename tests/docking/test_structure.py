@@ -70,6 +70,22 @@ def test_hydrogens_after_all_else_join_their_residues(pocket: list[str]) -> None
     assert atoms(residues(text)[0]) == atoms(residues("\n".join(pocket))[0])
 
 
+def test_a_pdbqt_file_tells_charges_where_others_tell_segments(pocket: list[str]) -> None:
+    kinds = {"N": "NA", "O": "OA", "S": "SA", "H": "HD", "C": "A"}
+    ligand = [
+        f"HETATM    1 {name:<4} LIG A 900      {x:6.3f}   0.000   0.000  1.00 20.00          {element:>2}"
+        for x, (name, element) in enumerate((("CL1", "CL"), (" N1 ", "N"), (" C1 ", "C")), start=50)
+    ]
+    lines = [*random.Random(1).sample(pocket, len(pocket)), *ligand]
+    text = []
+    for place, line in enumerate(lines):
+        element = line[76:78].strip() or line[12:16].strip(" 0123456789")[0]
+        text.append(f"{line[:66]:<66}{place % 900 / 1000:10.3f} {kinds.get(element, element.title()):<2}")
+    expected = atoms(residues("\n".join(lines))[0])
+    assert atoms(residues("\n".join(text), "x.pdbqt")[0]) == expected
+    assert {atom[:2] for atom in expected["LIG 900 A"]} == {("CL1", "Cl"), ("N1", "N"), ("C1", "C")}
+
+
 def test_chains_without_names_and_repeated_numbers(pocket: list[str]) -> None:
     blank = [line[:21] + " " + line[22:] for line in pocket]
     moved = [f"{line[:30]}{float(line[30:38]) + 60:8.3f}{line[38:]}" for line in blank]

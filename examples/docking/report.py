@@ -73,7 +73,7 @@ def write_report(
     parts = {
         "title": _text(f"Docking screen of {receptor.name}"),
         "subtitle": _subtitle(screen),
-        "warning": _warning(screen, redocked),
+        "warning": _warning(screen, redocked) + _pocket(receptor),
         "tiles": _tiles(subject),
         "grid": _picture_of_hits(screen),
         "hits_table": _hits_table(screen, len(shown)),
@@ -119,6 +119,15 @@ def _warning(screen: Screen, redocked: Redocked | None) -> str:
         f"<p class='warning'>The known pose of the reference ligand was NOT found again (RMSD {redocked.rmsd:.2f} Å; "
         f"at most {SUCCESS_RMSD:g} Å would do). Distrust every score and pose below.</p>"
     )
+
+
+def _pocket(receptor: Receptor) -> str:
+    """What is missing, changed or left out where molecules were docked."""
+    told = "".join(f"<li>{_text(warning)}</li>" for warning in receptor.warnings)
+    said = (
+        f"<div class='warning'>At the pocket of the receptor; read this before a score:<ul>{told}</ul></div>"
+    )
+    return said if told else ""
 
 
 def _tiles(subject: Subject) -> str:
@@ -235,11 +244,9 @@ def _of_scores(subject: Subject) -> str:
 
 def _of_surrogate(screen: Screen) -> str:
     """What its predictions are worth."""
-    parts = []
     if screen.validation is None:
-        parts.append("<p>No surrogate was trained.</p>")
-        return "".join(parts)
-    parts.append(f"<p>{_text(str(screen.validation))}. {_text(controls.NOTE)}</p>")
+        return "<p>No surrogate was trained.</p>"
+    parts = [f"<p>{_text(str(screen.validation))}. {_text(controls.NOTE)}</p>"]
     parts.append(
         _image(
             plots.predicted_against_docked(screen),

@@ -39,7 +39,8 @@ def known() -> tuple[Receptor, Reference, str]:
     near = np.linalg.norm(atoms[:, None] - ligand, axis=2).min(axis=1) < 7.0
     pocket = {line[21:27] for line, inside in zip(lines, near, strict=True) if inside}
     text = "\n".join(line for line in lines if line[21:27] in pocket)
-    receptor = Receptor("5-HT1B", text, "", TUTORIAL_BOX, ("a note",))
+    said = ("left out within 8 A of the reference: GOL 403 A (2.1 A) & 1 water",)
+    receptor = Receptor("5-HT1B", text, "", TUTORIAL_BOX, ("a note",), said)
     return receptor, reference, to_pdbqt(Chem.AddHs(reference.mol(), addCoords=True))
 
 
@@ -77,6 +78,8 @@ def test_the_report_tells_the_screen_and_loads_nothing(
     assert "{{" not in page.split("<script")[0]
     assert seen.tags.count("option") == POSES
     assert "was NOT found again" in page
+    before = page.split("<h2>")[0]
+    assert "<li>left out within 8 A of the reference: GOL 403 A (2.1 A) &amp; 1 water</li>" in before
     assert "best score, kcal/mol (distrust: the known pose was NOT found again)" in page
     assert "differ by 0.71 kcal/mol" in page
     assert "Scores of single searches" in page

@@ -170,6 +170,27 @@ def test_every_row_ends_prepared_or_with_its_reason(
     assert max(map(len, reasons)) < 90
 
 
+@pytest.mark.long
+def test_every_row_ends_docked_or_with_its_reason(
+    library: list[Entry], executor: Any, tutorial: Any, tmp_path: Path
+) -> None:
+    dock = docking_task(tutorial[0], DockSettings(spacing=0.6, evaluations=2000))
+    screen = Screen(library, dock, seed=1)
+    screen.dock_start(len(library))
+    outputs.write_csv(screen, tmp_path / "hits.csv")
+    with (tmp_path / "hits.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(int(row["row"]) for row in rows) == list(range(2, 202)), "each row once"
+    for row in rows:
+        assert bool(row["docked_as"] and float(row["score"]) < 0) is not bool(row["reason"]), row
+    assert not [row for row in rows if "Error" in row["reason"]], "a reason is not the name of an exception"
+    docked = [row for row in rows if row["rank"]]
+    assert len(docked) > 80
+    marked = [row["note"].startswith(("large: ", "small: ", "flexible: ", "greasy: ")) for row in docked]
+    assert marked == sorted(marked), "what is out of the usual comes last"
+    assert sum(marked) > 5
+
+
 def test_what_is_out_of_the_usual_docks_and_is_ranked_last(
     library: list[Entry], executor: Any, small_target: Any, tmp_path: Path
 ) -> None:

@@ -114,32 +114,63 @@ def test_a_residue_without_its_backbone_is_left_out_and_said(pocket: list[str], 
     assert any("PHE 330 B left out: its backbone is not complete" in text for text in receptor.warnings)
 
 
-def test_a_phosphorylated_serine_stays_and_an_unknown_amino_acid_is_read_as_its_parent(
-    pocket: list[str], prepared: Any
-) -> None:
-    oxygen = place_of(pocket, "A 212", "OG")
-    outward = (oxygen - place_of(pocket, "A 212", "CB")) / 1.43
+def phosphorylated(lines: list[str], place: str, names: tuple[str, str], bond: tuple[str, str]) -> list[str]:
+    """The residue at ``place``, whose name changes from the first of ``names`` to the second, with a phosphate on the
+    oxygen at the end of ``bond``."""
+    oxygen = place_of(lines, place, bond[1])
+    outward = oxygen - place_of(lines, place, bond[0])
+    outward /= np.linalg.norm(outward)
     side = np.cross(outward, [1.0, 0.0, 0.0])
     side /= np.linalg.norm(side)
     third = np.cross(outward, side)
     phosphorus = oxygen + 1.6 * outward
-    added = [atom_line("P", "SEP", "A 212", phosphorus, "P")] + [
-        atom_line(f"O{i}P", "SEP", "A 212", phosphorus + 0.5 * outward + 1.4 * way, "O")
+    added = [atom_line("P", names[1], place, phosphorus, "P")] + [
+        atom_line(f"O{i}P", names[1], place, phosphorus + 0.5 * outward + 1.4 * way, "O")
         for i, way in enumerate((side, -0.5 * side + 0.87 * third, -0.5 * side - 0.87 * third), start=1)
     ]
-    own = [
-        line.replace("ATOM  ", "HETATM").replace("SER", "SEP") for line in residue_of(heavy(pocket), "A 212")
-    ]
+    own = residue_of(heavy(lines), place)
+    return [line.replace("ATOM  ", "HETATM").replace(*names) for line in own] + added
+
+
+@pytest.mark.parametrize(
+    ("place", "names", "bond"),
+    [
+        ("A 212", ("SER", "SEP"), ("CB", "OG")),
+        ("A 134", ("THR", "TPO"), ("CB", "OG1")),
+        ("B 359", ("TYR", "PTR"), ("CZ", "OH")),
+    ],
+)
+def test_a_phosphorylated_residue_stays(
+    pocket: list[str], prepared: Any, place: str, names: tuple[str, str], bond: tuple[str, str]
+) -> None:
+    rest = [line for line in pocket if line[21:26] != place]
+    receptor = prepared([*rest, *phosphorylated(pocket, place, names, bond)])
+    assert residues_in(receptor)[place] == names[1]
+    assert len(residues_in(receptor)) == len({line[21:26] for line in pocket})
+    assert types(receptor, names[1]).count("P") == 1
+    assert f"{names[1]} " not in receptor.remarks(), "nothing of it is changed"
+
+
+def test_an_unknown_amino_acid_is_read_as_its_parent(pocket: list[str], prepared: Any) -> None:
     cysteine = residue_of(heavy(pocket), "A 133")
     oxidised = [line.replace("CYS", "CSO").replace("ATOM  ", "HETATM") for line in cysteine]
     sulfur = place_of(pocket, "A 133", "SG")
     far = (sulfur - place_of(pocket, "A 133", "CB")) / 1.8
     oxidised.append(atom_line("OD", "CSO", "A 133", sulfur + 1.7 * far, "O"))
-    rest = [line for line in pocket if line[21:26] not in ("A 212", "A 133")]
-    receptor = prepared([*rest, *own, *added, *oxidised])
-    assert residues_in(receptor) == residues_in(prepared(pocket)) | {"A 212": "SEP"}
-    assert types(receptor, "SEP").count("P") == 1
+    receptor = prepared([*(line for line in pocket if line[21:26] != "A 133"), *oxidised])
+    assert residues_in(receptor) == residues_in(prepared(pocket))
     assert any("CSO 133 A read as CYS" in text for text in receptor.remarks().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("MG", "Mg"), ("CA", "Ca"), ("FE2", "Fe"), ("NI", "Ni"), ("PT", "Zn")]
+)
+def test_a_metal_at_the_pocket_stays_as_what_it_is(
+    pocket: list[str], prepared: Any, name: str, kind: str
+) -> None:
+    """Vina has no platinum; it has the same radius for all metals."""
+    receptor = prepared([*pocket, atom_line(name[:2], name, "A 401", FREE, name[:2])])
+    assert types(receptor, name) == [kind]
 
 
 def test_metals_and_cofactors_at_the_pocket_stay_and_waters_do_not(

@@ -348,6 +348,9 @@ int csched_worker_attach(const int fds[4], csched_worker_t **worker);
 int csched_worker_detach(csched_worker_t *w);
 /* starts the thread that ends this process with the kernel */
 int csched_worker_watch(csched_worker_t *w, int kernel_pidfd);
+/* The same for a process that is no worker, and all below it: so long after the end of the process that the descriptor
+ * means, for what it does about that itself. A folder ("": none) is removed then. It keeps the descriptor. */
+int csched_end_with(int pidfd, uint64_t grace_ns, const char *folder);
 int csched_worker_forks(csched_worker_t *w, int begins); /* 1 before a task forks a child, 0 after it in the worker */
 int csched_worker_forked(csched_worker_t *w); /* in a child forked by a task: what it publishes is discarded */
 int csched_worker_ready(csched_worker_t *w);

@@ -2,7 +2,9 @@
  * takes the GIL, so user code cannot delay either. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 #include "worker.h"
 
 #define FILE_MAPPED UINT64_C(1)
-enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096, TRIM_NS = 1000000000 };
+enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096, TRIM_NS = 1000000000, FOLDERS_OPEN = 16 };
 
 static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
 {
@@ -119,11 +121,16 @@ static int kill_below(void)
     return count;
 }
 
-/* Ends this process and its descendants; the zygote does so too, unless it died before. */
-static void die(void)
+static void kill_all_below(void)
 {
     for (int i = 0; i < 3 && kill_below(); i++) /* again: they may have started others meanwhile */
         continue;
+}
+
+/* Ends this process and its descendants; the zygote does so too, unless it died before. */
+static void die(void)
+{
+    kill_all_below();
     if (getpgrp() == getpid())
         kill(0, SIGKILL); /* and processes in this group */
     _exit(1);
@@ -156,18 +163,70 @@ static void *watch_main(void *argument)
     return NULL;
 }
 
-CSCHED_EXPORT int csched_worker_watch(csched_worker_t *w, int kernel_pidfd)
+/* Starts a thread that takes no signals: these belong to Python's main thread. */
+static int start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 {
     sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc ? CSCHED_ESYSTEM : CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_worker_watch(csched_worker_t *w, int kernel_pidfd)
+{
     w->kernel = kernel_pidfd;
     if (pipe2(w->watch_pipe, O_CLOEXEC) < 0)
         return CSCHED_ESYSTEM;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals belong to Python's main thread */
-    int rc = pthread_create(&w->watch, NULL, watch_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    w->watched = rc == 0;
-    return rc ? CSCHED_ESYSTEM : CSCHED_OK;
+    int rc = start_thread(&w->watch, watch_main, w);
+    w->watched = rc == CSCHED_OK;
+    return rc;
+}
+
+typedef struct {
+    int pidfd;
+    uint64_t grace_ns;
+    char folder[];
+} end_t;
+
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+static void *end_main(void *argument)
+{
+    end_t *e = argument;
+    struct pollfd watched = {.fd = e->pidfd, .events = POLLIN};
+    while (poll(&watched, 1, -1) < 0 && errno == EINTR)
+        continue;
+    struct timespec grace = {.tv_sec = (time_t)(e->grace_ns / 1000000000), .tv_nsec = (long)(e->grace_ns % 1000000000)};
+    nanosleep(&grace, NULL);
+    kill_all_below(); /* they may write there */
+    if (e->folder[0])
+        nftw(e->folder, remove_entry, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
+    die();
+    return NULL;
+}
+
+CSCHED_EXPORT int csched_end_with(int pidfd, uint64_t grace_ns, const char *folder)
+{
+    pthread_t thread;
+    end_t *e = malloc(sizeof *e + strlen(folder) + 1);
+    if (!e)
+        return CSCHED_ENOMEM;
+    e->pidfd = pidfd;
+    e->grace_ns = grace_ns;
+    strcpy(e->folder, folder);
+    if (start_thread(&thread, end_main, e) != CSCHED_OK) {
+        free(e);
+        return CSCHED_ESYSTEM;
+    }
+    pthread_detach(thread);
+    return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_worker_detach(csched_worker_t *w)

@@ -3,6 +3,7 @@
 #include "worker.h"
 #include "world.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -50,6 +51,49 @@ static void a_killed_kernel(void)
 static void a_kernel_that_exits(void)
 {
     dies_with_the_kernel(0);
+}
+
+/* A process that never looks up, with another below it and a folder, when the process that it is to end with ends. */
+static void another_process_ends_with_it(void)
+{
+    int ends[2], ready[2];
+    char byte, folder[] = "/tmp/csched-end-XXXXXX", file[64];
+    OK(pipe(ends));
+    OK(pipe(ready));
+    CHECK(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/file", folder);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    pid_t kernel = fork();
+    if (kernel == 0) {
+        close(ends[1]);
+        close(ready[0]);
+        close(ready[1]);
+        CHECK(read(ends[0], &byte, 1) == 0);
+        _exit(0);
+    }
+    pid_t other = fork();
+    if (other == 0) {
+        close(ends[1]);
+        setsid();
+        OK(csched_end_with((int)syscall(SYS_pidfd_open, kernel, 0), 1000000, folder));
+        if (fork() == 0)
+            setsid(); /* not found by its group */
+        CHECK(write(ready[1], "", 1) == 1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    for (int i = 0; i < 2; i++)
+        CHECK(read(ready[0], &byte, 1) == 1);
+    EQUAL(waitpid(other, NULL, WNOHANG), 0);
+    OK(access(file, F_OK));
+    close(ends[1]);
+    CHECK(waitpid(kernel, NULL, 0) == kernel);
+    CHECK(waitpid(other, NULL, 0) == other);
+    EQUAL(read(ready[0], &byte, 1), 0); /* the last that holds it has ended: the one below */
+    EQUAL(access(folder, F_OK), -1);
+    close(ends[0]);
+    close(ready[0]);
 }
 
 static void signals_are_not_for_the_watch_thread(void)
@@ -142,6 +186,7 @@ static void a_profile_has_a_thread_while_it_is_wanted(void)
     world_close(w);
 }
 
-MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(signals_are_not_for_the_watch_thread),
+MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(another_process_ends_with_it),
+     TEST(signals_are_not_for_the_watch_thread),
      TEST(regions_are_mapped_and_dropped), TEST(what_others_wrote_cannot_be_changed),
      TEST(a_profile_has_a_thread_while_it_is_wanted))

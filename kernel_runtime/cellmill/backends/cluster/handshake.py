@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import threading
 import time
@@ -37,7 +38,9 @@ class Settings:
         preloaded: list[str],
         initializer: bytes | None,
         keeper: Keeper | None,
+        own: bool,
     ) -> None:
+        self._own = own  # whether the cluster ends with this process
         self._preloaded = preloaded  # may grow
         self._base = context_for_clusters(Habits())
         self._initializer = initializer
@@ -53,6 +56,7 @@ class Settings:
                 "page": page,
                 "boot": clocks.boot(),
                 "process": measure.process(),
+                "ends_with": os.getpid() if self._own else 0,
                 "context": context_for_clusters(settings),
                 "base": self._base,
                 "preload": list(self._preloaded),

@@ -86,7 +86,7 @@ class LanePool:
         self.closed = False
         self.context = ContextWatch(base)
         self.modules = SentModules(self, host.functions, shipping, look_again)
-        self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper)
+        self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper, engine.owns)
         self.remotes: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their remote workers
         self._numbers = itertools.count(1)

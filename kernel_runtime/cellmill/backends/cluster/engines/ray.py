@@ -114,8 +114,7 @@ class RayEngine:
                 return
             self._life += 1
             self._link = Link(self._hear, self._over)
-            folder = self._link.folder if self.owns else ""
-            self._link.wire.send(("open", self.address, self._workers, folder, self._init, self._actor))
+            self._link.wire.send(("open", self.address, self._workers, self._init, self._actor))
 
     # -- what comes
 

@@ -22,6 +22,7 @@ from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
 from . import kept, measure, modules
+from .ending import end_with
 from .profiler import RemoteProfiler
 from .runner import RemoteRunner
 from .turns import turns
@@ -129,6 +130,7 @@ def _greet(data: list[Any], begun: int) -> bytes:
         head = pack.pack_head(data[0])
         try:
             settings = pickle.loads(data[1])
+            end_with(settings["ends_with"])
             if len(data) > 2 or not _lacks(head.token, settings, answer):
                 if settings["process"] != measure.process():
                     generation, listing, shipment = settings["modules"]

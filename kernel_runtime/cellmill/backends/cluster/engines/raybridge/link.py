@@ -52,7 +52,7 @@ class Link:
         try:
             with theirs, self._said.open("wb") as said:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", MAIN, str(theirs.fileno()), str(os.getpid())],
+                    [sys.executable, "-P", "-c", MAIN, str(theirs.fileno()), str(os.getpid()), self.folder],
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,

@@ -1,6 +1,6 @@
 """The bridge's main: a Ray driver that does what the kernel says and tells what becomes of it.
 
-Messages from the kernel: (open, address, workers, folder, init, actor), (send, key, pack, name) with the pack's
+Messages from the kernel: (open, address, workers, init, actor), (send, key, pack, name) with the pack's
 buffers, (tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first),
 (release, name), (fetch, number, name, index), (close,). To the kernel: (opened, actors), (reached, dashboard,
 cluster), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers, (failed, pack,
@@ -26,6 +26,7 @@ import threading
 import time
 from typing import Any
 
+from ..... import _csched
 from ..ray_inputs import identity
 from . import head
 from .actors import Actors
@@ -34,20 +35,21 @@ from .wire import Wire
 
 LOOK_SECONDS = 1.0
 LEAVE_SECONDS = 3.0  # for taking leave of a borrowed cluster
+ABANDON_SECONDS = 4.0  # after the death of the kernel, until this process is ended from outside Python
 PR_SET_CHILD_SUBREAPER = 36
 
 
 class Bridge:
     """One cluster for one kernel."""
 
-    def __init__(self, wire: Wire, kernel: int) -> None:
+    def __init__(self, wire: Wire, kernel: int, folder: str) -> None:
         self.wire = wire
         self._kernel = kernel
         self._inbox: queue.SimpleQueue[tuple[tuple[Any, ...], list[memoryview]]] = queue.SimpleQueue()
         self._actors: Actors | None = None
         self._ray: Any = None
         self._own = True
-        self._folder = ""
+        self._folder = folder
         self._servers: list[int] = []  # an own Ray's
 
     def run(self) -> None:
@@ -101,21 +103,17 @@ class Bridge:
 
     # -- the beginning
 
-    def _open(
-        self, address: str | None, workers: int, folder: str, init: dict[str, Any], actor: dict[str, Any]
-    ) -> None:
+    def _open(self, address: str | None, workers: int, init: dict[str, Any], actor: dict[str, Any]) -> None:
         self._own = address is None
         try:
-            self._ray, dashboard = self._connect(address, workers, folder, init)
+            self._ray, dashboard = self._connect(address, workers, init)
             self.wire.send(("reached", link_of(dashboard), identity(self._ray)))
             self._actors = Actors(self._ray, self._own, actor, self.wire, self._call_soon)
             self._actors.open(workers)
         except BaseException as error:
             self._give_up(in_plain_words(error, address))
 
-    def _connect(
-        self, address: str | None, workers: int, folder: str, init: dict[str, Any]
-    ) -> tuple[Any, str | None]:
+    def _connect(self, address: str | None, workers: int, init: dict[str, Any]) -> tuple[Any, str | None]:
         """Return Ray, and where its dashboard is."""
         os.environ.update(head.environment() if address is None else {"RAY_USAGE_STATS_ENABLED": "0"})
         os.environ.pop("RAY_ADDRESS", None)
@@ -123,8 +121,7 @@ class Bridge:
 
         logging.getLogger("ray").setLevel(logging.ERROR)
         if address is None:
-            self._folder = folder
-            context = head.start(ray, workers, folder, init)
+            context = head.start(ray, workers, self._folder, init)
             self._servers = head.servers()
         else:
             context = ray.init(address, **{"log_to_driver": False, "configure_logging": False} | init)
@@ -154,6 +151,7 @@ class Bridge:
     def _abandon(self) -> None:
         """The kernel is dead."""
         self._leave()
+        head.remove(self._folder)
         os._exit(1)
 
     def _give_up(self, text: str) -> None:
@@ -199,14 +197,19 @@ def link_of(place: str | None) -> str:
 
 
 def main() -> None:
-    """`python -c ... SOCKET KERNEL`: the numbers of a descriptor and of the process that may not die."""
-    end, kernel = (int(each) for each in sys.argv[1:3])
+    """`python -c ... SOCKET KERNEL FOLDER`: the numbers of a descriptor and of the process that may not die, and the
+    folder for what Ray writes, which ends with it.
+    """
+    end, kernel, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wire = Wire(socket.socket(fileno=end))
     try:
         watched = os.pidfd_open(kernel)
+        # threads of Python's, which do the same in order, wait while a call of Ray's keeps the GIL
+        rc = _csched.lib.csched_end_with(os.dup(watched), int(ABANDON_SECONDS * 1e9), os.fsencode(folder))
     except OSError:
+        rc = -1
+    if rc or os.getppid() != kernel:
+        head.remove(folder)
         os._exit(1)
-    if os.getppid() != kernel:
-        os._exit(1)
-    Bridge(wire, watched).run()
+    Bridge(wire, watched, folder).run()

@@ -272,27 +272,6 @@ def test_workers_that_go() -> None:
         assert time.monotonic() - begun < SECONDS  # it does not wait for the other one
 
 
-def test_a_worker_that_dask_drops_is_replaced() -> None:
-    from dask import config
-
-    with (
-        config.set({"distributed.deploy.lost-worker-timeout": "1ms"}),  # no worker is back by then
-        Executor(2, backend="dask") as ex,
-    ):
-        before = set(ex.run_on_workers(os.getpid))
-        assert len(before) == 2
-        with pytest.raises(WorkerLostError):
-            ex.submit(tasks.die, "exit").result(SECONDS)
-        _comes(lambda: ex.stats().workers == 2 and all(lane.ready for lane in _lanes(ex)))
-        after = set(ex.run_on_workers(os.getpid))
-        assert len(after) == 2
-        assert len(after & before) == 1
-
-
-def _lanes(ex: Executor) -> list[Any]:
-    return list(ex._backend.pool.members.values())  # type: ignore[attr-defined]
-
-
 def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
     script = tmp_path / "kernel.py"
     script.write_text(

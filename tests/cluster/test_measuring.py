@@ -32,6 +32,7 @@ class FarAway:
     name = "far-away"
     where = "a machine far away"
     owns = refills = True
+    spares = 0
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

@@ -60,9 +60,12 @@ class Retiring:
             with self._pool.lock:  # by now another number may be wanted
                 remotes = self._pool.remotes
                 free = [key for key in remotes if key not in self._pool.lanes]
-                spare = min(len(free), max(0, len(remotes) - self._pool.size))
+                there = len(remotes) - self._pool.engine.spares
+                spare = min(len(free), max(0, there - self._pool.size))
                 gone = {key: remotes.pop(key) for key in free[len(free) - spare :]}
-                count = max(self._pool.size, len(remotes))  # what still runs goes later, by the next of these
+                count = max(
+                    self._pool.size, there - len(gone)
+                )  # what still runs goes later, by the next of these
             try:
                 self._pool.engine.resize(count, gone)
             except Exception as error:

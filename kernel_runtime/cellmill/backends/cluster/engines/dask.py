@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
-import signal
 import threading
 import time
 from collections.abc import Collection, Hashable, Sequence
@@ -22,6 +22,7 @@ from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_left import DaskStore
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
+from .dask_own import OwnWorkers
 from .dask_quiet import large_message, leave
 from .dask_values import HeldByDask
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
@@ -63,6 +64,7 @@ class DaskEngine:
         self.where = "the Dask cluster that Cellmill started"
         self._client: Any = None
         self._cluster: Any = None
+        self._own: OwnWorkers | None = None
         self._own_client = True
         self._folder = ""
         self._lanes: Lanes | None = None
@@ -78,7 +80,6 @@ class DaskEngine:
         self._changes = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
-        self._scaling = threading.Lock()  # the number of an own cluster's workers
         self._watcher: threading.Thread | None = None
 
     # -- life
@@ -119,6 +120,7 @@ class DaskEngine:
         except Exception as error:
             self.close()
             raise BackendError(f"a LocalCluster of Dask could not be started: {in_words(error)}") from error
+        self._own = OwnWorkers(self._cluster)
         return workers
 
     def _connect(self) -> int:
@@ -178,7 +180,7 @@ class DaskEngine:
             try:
                 self._watch()
                 heard = time.monotonic()
-                self._refill()
+                self._look_after()
             except Exception as error:
                 if self._client.status not in ("running", "connecting", "newly-created") or (
                     time.monotonic() - heard > PATIENCE_SECONDS
@@ -229,20 +231,28 @@ class DaskEngine:
                 self._lanes.gone(remote.key, used.get(address, LEFT), address in left)
         if came:
             self._lanes.came(*came)
+            if self.spares:
+                new = {remote.address for remote in came}
+                threading.Thread(
+                    target=self._prepare, args=(new,), name="cellmill-dask-tell", daemon=True
+                ).start()
         self._heartbeats.read(workers, keys)
 
-    def _refill(self) -> None:
-        """Start workers anew that Dask has dropped from an own cluster.
+    def _look_after(self) -> None:
+        """Keep up the number of an own cluster's workers."""
+        if self._own is not None and not self._closed:
+            with self._lock:
+                packs = {n for n, (_, at) in self._futures.items() if at in self._answered}
+            self._own.look(packs)
 
-        Some seconds after a worker's death (`distributed.deploy.lost-worker-timeout`) Dask looks whether it is back,
-        and drops it if it is down at that moment, even when it has died a second time and is just starting.
-        """
-        if not self.owns or self._closed:
-            return
-        with self._scaling:
-            wanted = len(self._cluster.worker_spec)
-            if len(self._cluster.workers) < wanted:
-                self._cluster.scale(wanted)
+    @property
+    def spares(self) -> int:
+        return self._own.spares if self._own is not None else 0
+
+    def _prepare(self, addresses: Collection[str]) -> None:
+        """Have workers of an own cluster import what a lane needs: one to spare has none yet."""
+        with contextlib.suppress(Exception):  # one that is going
+            self._client.run(importlib.import_module, entry.__name__, workers=list(addresses))
 
     def _forget(self, address: str) -> None:
         """Packs that are pinned to a worker that is gone would wait for ever."""
@@ -367,11 +377,9 @@ class DaskEngine:
 
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]
-        for nanny in list(getattr(self._cluster, "workers", {}).values()) if self.owns else []:
-            if getattr(nanny, "worker_address", None) == address and getattr(nanny, "pid", None):
-                os.kill(nanny.pid, signal.SIGKILL)
-                self._changes.set()
-                return
+        if self._own is not None and self._own.end(address):
+            self._changes.set()
+            return
         if not self.owns:
             check_alone(self._client, address, self._mark, self._may_end)
         try:
@@ -384,14 +392,8 @@ class DaskEngine:
         self._changes.set()
 
     def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
-        if not self.owns:
+        if self._own is None:
             raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
         with self._lock:
             idle = {a for a, (_, remotes) in self._workers.items() if all(p.key in gone for p in remotes)}
-        cluster = self._cluster
-        first = [n for n, w in list(cluster.workers.items()) if getattr(w, "worker_address", None) in idle]
-        with self._scaling:
-            spare = max(0, len(cluster.worker_spec) - workers)
-            if first[:spare]:  # left to itself, Dask ends the last one whatever it does
-                cluster.sync(cluster.scale_down, first[:spare])
-            cluster.scale(workers)
+        self._own.resize(workers, idle)

@@ -80,6 +80,10 @@ class Engine(Protocol):
     where: str  # which cluster it is, for people: "the Dask cluster at tcp://10.0.0.7:8786"; known once it is open
     refills: bool  # whether it keeps as many remote workers as wanted; others come and go as they please
 
+    @property
+    def spares(self) -> int:
+        """How many remote workers there are, or come, beyond those that are wanted: they stand in for lost ones."""
+
     def open(self, lanes: Lanes, workers: int | None) -> int:
         """Connect or start, within a bound; the number of remote workers expected, each of which `came` tells of.
 

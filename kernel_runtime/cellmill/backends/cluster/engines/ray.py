@@ -44,6 +44,7 @@ class RayEngine:
 
     name = "ray"
     refills = True
+    spares = 0
 
     def __init__(
         self,

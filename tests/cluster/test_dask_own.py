@@ -1,0 +1,95 @@
+"""The workers of a Dask cluster that Cellmill started: how many there are, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cellmill import Executor, WorkerLostError
+from cellmill.backends.cluster.engines.dask_own import OwnWorkers
+from tests.support import tasks
+from tests.support.helpers import SECONDS
+from tests.support.waiting import until
+
+distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+Status = distributed.Status
+
+
+def test_a_worker_that_dask_drops_is_replaced() -> None:
+    from dask import config
+
+    with (
+        config.set({"distributed.deploy.lost-worker-timeout": "1ms"}),  # no worker is back by then
+        Executor(2, backend="dask") as ex,
+    ):
+        before = set(ex.run_on_workers(os.getpid))
+        assert len(before) == 2
+        with pytest.raises(WorkerLostError):
+            ex.submit(tasks.die, "exit").result(SECONDS)
+        until(lambda: ex.stats().workers == 2 and all(lane.ready for lane in _lanes(ex)))
+        after = set(ex.run_on_workers(os.getpid))
+        assert len(after) == 2
+        assert len(after & before) == 1
+
+
+class Specified:
+    """The numbers of a `LocalCluster` alone."""
+
+    def __init__(self) -> None:
+        self.worker_spec: dict[Any, str] = {0: "how", 1: "how"}
+        self.workers = {name: SimpleNamespace(status=Status.running) for name in self.worker_spec}
+        self.scaled: list[int] = []
+
+    def scale(self, count: int) -> None:
+        self.scaled.append(count)
+
+
+def test_the_replacement_has_another_name() -> None:
+    """What Dask drops may come back for a moment before it is closed, and its scheduler refuses a name that is taken.
+    One that was refused is replaced as well.
+    """
+    cluster = Specified()
+    own = OwnWorkers(cluster)
+    own.look([])
+    assert cluster.scaled == []
+    del cluster.workers[0]
+    own.look([])
+    assert cluster.scaled == [2]
+    assert len(cluster.worker_spec) == 2
+    (again,) = set(cluster.worker_spec) - {0, 1}
+    cluster.workers[again] = SimpleNamespace(status=Status.failed)
+    own.look([])
+    assert set(cluster.worker_spec).isdisjoint({0, again})
+    assert len(cluster.worker_spec) == 2
+    assert set(cluster.worker_spec.values()) == {"how"}
+
+
+def test_another_worker_stands_in_for_one_that_is_stopped() -> None:
+    """One that is there by then: a process needs seconds to start."""
+    with Executor(2, backend="dask") as ex:
+        before = set(ex.run_on_workers(os.getpid))
+        assert len(before) == 2
+        deaf = [ex.submit(time.sleep, 1000) for _ in range(2)]
+        until(lambda: len(_cluster(ex).scheduler.workers) == 3)
+        (spare,) = {each.pid for each in _cluster(ex).scheduler.workers.values()} - before
+        assert ex.stats().workers == len(ex.workers()) == 2
+        for future in deaf:
+            future.cancel(force=True)
+        assert ex.submit(os.getpid).result(SECONDS) == spare
+        until(lambda: len(_cluster(ex).scheduler.workers) == 3 and ex.stats().workers == 2)
+        ex.set_workers(1)
+        until(lambda: len(_cluster(ex).scheduler.workers) == 2 and ex.stats().workers == 1)
+        ex.set_workers(3)
+        until(lambda: len(_cluster(ex).scheduler.workers) == 4 and len(ex.run_on_workers(os.getpid)) == 3)
+
+
+def _lanes(ex: Executor) -> list[Any]:
+    return list(ex._backend.pool.members.values())  # type: ignore[attr-defined]
+
+
+def _cluster(ex: Executor) -> Any:
+    return ex._backend.engine._cluster  # type: ignore[attr-defined]

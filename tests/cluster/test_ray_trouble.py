@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,17 @@ def test_a_notebook_folder_is_not_searched_by_ray(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PYTHONPATH", "/as/told")
     assert search_path()[0] == "/as/told"
     assert str(tmp_path) not in search_path()
+
+
+def test_ray_is_imported_without_what_it_does_not_use() -> None:
+    """A grammar that takes seconds; it can be imported afterwards."""
+    pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
+    pytest.importorskip("rfc3987_syntax", reason="Jupyter brings it")
+    code = (
+        "import sys\n"
+        "from cellmill.backends.cluster.engines.raybridge.process import imported\n"
+        "assert hasattr(imported(), 'init')\n"
+        "assert 'jsonschema' in sys.modules and 'rfc3987_syntax' not in sys.modules\n"
+        "import rfc3987_syntax\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

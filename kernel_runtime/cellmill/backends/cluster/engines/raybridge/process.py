@@ -37,6 +37,7 @@ LOOK_SECONDS = 1.0
 LEAVE_SECONDS = 3.0  # for taking leave of a borrowed cluster
 ABANDON_SECONDS = 4.0  # after the death of the kernel, until this process is ended from outside Python
 PR_SET_CHILD_SUBREAPER = 36
+SLOW_MODULE = "rfc3987_syntax"
 
 
 class Bridge:
@@ -117,8 +118,7 @@ class Bridge:
         """Return Ray, and where its dashboard is."""
         os.environ.update(head.environment() if address is None else {"RAY_USAGE_STATS_ENABLED": "0"})
         os.environ.pop("RAY_ADDRESS", None)
-        import ray
-
+        ray = imported()
         logging.getLogger("ray").setLevel(logging.ERROR)
         if address is None:
             context = head.start(ray, workers, self._folder, init)
@@ -189,6 +189,21 @@ class Bridge:
             head.reap()
         if self._actors is not None:
             self._actors.look()
+
+
+def imported() -> Any:
+    """Import Ray without a module that takes seconds of processor time and that it does not use: where Jupyter is
+    installed, jsonschema, of which Ray wants no formats, makes a grammar for one.
+    """
+    spared = SLOW_MODULE not in sys.modules
+    if spared:
+        sys.modules[SLOW_MODULE] = None  # type: ignore[assignment]
+    try:
+        import ray
+    finally:
+        if spared:
+            del sys.modules[SLOW_MODULE]
+    return ray
 
 
 def link_of(place: str | None) -> str:

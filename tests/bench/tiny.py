@@ -49,7 +49,7 @@ WITHOUT: Contenders = {
     },
     **{("memory", who): {"grown"} for who in POOLS},
     ("clusters", "dask"): {"stop"},
-    ("clusters", "ray"): {"adapt", "join", "stop"},
+    ("clusters", "ray"): {"adapt", "stop"},
     ("clusters", "on-ray"): {"adapt"},
 }
 """Contenders that measure all but these."""

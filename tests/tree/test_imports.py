@@ -6,6 +6,7 @@ Every import statement of the packages is read, those inside functions and those
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,8 +173,13 @@ def module_name(package: str, path: Path) -> str:
     return ".".join([package, *(parts[:-1] if parts[-1] == "__init__" else parts)])
 
 
-def imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
-    """(line, absolute name) of everything a file imports."""
+@functools.cache
+def imports(module: str, path: Path) -> tuple[tuple[int, str], ...]:
+    """(line, absolute name) of everything a file imports; every file is parsed once for all tests."""
+    return tuple(_imports(module, path))
+
+
+def _imports(module: str, path: Path) -> Iterator[tuple[int, str]]:
     base = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

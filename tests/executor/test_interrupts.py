@@ -52,10 +52,17 @@ def interrupted(script: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> 
     return lambda code: script(START + code)
 
 
-def test_result_loses_no_future(interrupted: Callable[[str], str]) -> None:
+def rounds(few: int, many: int) -> pytest.MarkDecorator:
+    """How often Stop comes at other moments: enough of them for every run, or as many as a long one has."""
+    return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.long)])
+
+
+@rounds(5, 12)
+def test_result_loses_no_future(interrupted: Callable[[str], str], rounds: int) -> None:
     out = interrupted(
+        f"rounds = {rounds}"
         """
-for round in range(12):
+for round in range(rounds):
     called, calls = [], threading.Semaphore(0)
     def note(future):
         called.append(future)
@@ -70,7 +77,7 @@ for round in range(12):
     assert set(called) == set(futures[::40]), len(called)
 ex.shutdown()
 stats = ex.stats()
-assert stats.submitted == stats.done == stats.succeeded == 96_000, stats
+assert stats.submitted == stats.done == stats.succeeded == rounds * 8000, stats
 print(hits > 5, ex._backend.slots.entries.count(None) == len(ex._backend.slots.free))
 """
     )
@@ -102,11 +109,13 @@ print(hits > 5)
     assert out == "True\n"
 
 
-def test_maps_and_batches_beside_it(interrupted: Callable[[str], str]) -> None:
+@rounds(4, 10)
+def test_maps_and_batches_beside_it(interrupted: Callable[[str], str], rounds: int) -> None:
     out = interrupted(
+        f"rounds = {rounds}"
         """
 def doubled(items): return [2 * i for i in items]
-for round in range(10):
+for round in range(rounds):
     results = ex.map(tasks.double, range(50_000), chunksize=20)
     futures = [ex.options(batch=True).submit(doubled, i) for i in range(1000)]
     allow(40, 0.0005)
@@ -115,18 +124,20 @@ for round in range(10):
     assert list(results) == [2 * i for i in range(50_000)]
 ex.shutdown()
 stats = ex.stats()
-assert stats.submitted == stats.done == stats.succeeded == 510_000, stats
+assert stats.submitted == stats.done == stats.succeeded == rounds * 51_000, stats
 print(hits > 5)
 """
     )
     assert out == "True\n"
 
 
-def test_an_interrupted_map_ends_and_the_pool_goes_on(interrupted: Callable[[str], str]) -> None:
+@rounds(40, 100)  # twenty of them are at different times
+def test_an_interrupted_map_ends_and_the_pool_goes_on(interrupted: Callable[[str], str], rounds: int) -> None:
     out = interrupted(
+        f"rounds = {rounds}"
         """
 ended = 0
-for round in range(100):
+for round in range(rounds):
     try:
         results = ex.map(tasks.double, range(20_000))
         allow(1, 0.0002 + 0.0002 * (round % 20))
@@ -137,7 +148,7 @@ for round in range(100):
         ended += 1
     del results
 allow(0, 0)
-assert ended > 20, ended
+assert ended > rounds / 5, ended
 assert ex.submit(tasks.double, 1).result(30) == 2
 assert list(ex.map(tasks.double, range(1000))) == [2 * i for i in range(1000)]
 ex.shutdown()

@@ -22,6 +22,7 @@ from cellmill import Executor
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from cellmill.process_context.process_tree import descendants
 from tests.support import tasks
+from tests.support.rays import LEFT_OUT
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 pytest.importorskip("grpc", reason="pip install 'ray[client]'")
@@ -43,7 +44,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Ray that Cellmill did not start, and the port of its client's server."""
     folder = tmp_path_factory.mktemp("ray")
     main, client = free_ports(2)
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join(
+        [str(LEFT_OUT), str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")]
+    )
     command = [
         str(Path(sys.executable).with_name("ray")),
         "start",

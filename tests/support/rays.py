@@ -15,6 +15,8 @@ import pytest
 from cellmill import Executor
 from cellmill.process_context.process_tree import descendants
 
+LEFT_OUT = Path(__file__).with_name("left_out")
+
 
 @dataclass(frozen=True, slots=True)
 class OwnRay:
@@ -36,6 +38,7 @@ def own_ray() -> Iterator[OwnRay]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # so that a second driver can join
+        patch.setenv("PYTHONPATH", str(LEFT_OUT), prepend=os.pathsep)
         before = bridges()
         executor = Executor(2, backend="ray")
         (bridge,) = bridges() - before

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from .serialization.exceptions import RemoteTraceback as RemoteTraceback
     from .serialization.shared import Shared as Shared
     from .serialization.shared import share as share
+    from .sweeping.sweep import Sweep as Sweep
+    from .sweeping.sweep import sweep as sweep
     from .task import Retry as Retry
     from .task import TaskFailure as TaskFailure
     from .views.played import Replay as Replay
@@ -124,6 +126,7 @@ _HOMES = {
     "views.recording": ("Recording", "record"),
     "randomness.seeds": ("seed", "task_seed"),
     "serialization.shared": ("Shared", "share"),
+    "sweeping.sweep": ("Sweep", "sweep"),
     "task": ("Retry", "TaskFailure"),
     "diagnostics.tracebacks": ("traceback",),
 }

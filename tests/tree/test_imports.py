@@ -130,6 +130,7 @@ LAYERS = [
         "parsl",
         "joblib",
         "pool",
+        "sweeping",
         "views.comm",
         "views.subscribers",
         "views.publisher",

@@ -1,0 +1,78 @@
+"""The results of a sweep as rows: parameters, a column for each part of a result, the error."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..errors import BackendError, in_words
+
+RESULT, ERROR = "result", "error"
+
+
+class Outcome(NamedTuple):
+    """How a point ended: its value or its error; ``number`` counts them as they come."""
+
+    number: int
+    value: Any
+    error: BaseException | None = None
+
+
+def parts(value: Any) -> dict[str, Any]:
+    """The columns of a result: the fields of a dict, a namedtuple or a dataclass; else the value itself."""
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return dict(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    return {RESULT: value}
+
+
+class Table(NamedTuple):
+    """``names`` of all columns, ``columns`` of those that are parts of results, and a dict for each row."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+
+def table(parameters: tuple[str, ...], points: Iterable[tuple[dict[str, Any], Outcome]]) -> Table:
+    """Points that are over, in their order, as rows; None where a row has no such column.
+
+    A part of a result named as a parameter, or as the column of errors, becomes ``result.name``.
+    """
+    taken = {*parameters, ERROR}
+    columns: dict[str, None] = {}
+    made: list[tuple[dict[str, Any], dict[str, Any], Outcome]] = []
+    for at, outcome in points:
+        found: dict[str, Any] = {}
+        if outcome.error is None:
+            found = {
+                f"{RESULT}.{name}" if name in taken else name: part
+                for name, part in parts(outcome.value).items()
+            }
+            columns.update(dict.fromkeys(found))
+        made.append((at, found, outcome))
+    names = (*parameters, *columns, ERROR)
+    rows = []
+    for at, found, outcome in made:
+        error = in_words(outcome.error) if outcome.error is not None else None
+        rows.append({**{name: at.get(name, found.get(name)) for name in names[:-1]}, ERROR: error})
+    return Table(names, tuple(columns), rows)
+
+
+def frame(made: Table) -> Any:
+    """The rows as a pandas DataFrame.
+
+    Raises:
+        BackendError: there is no pandas.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise BackendError(
+            "frame() needs pandas: pip install 'cellmill[sweep]'; rows() has the same without it"
+        ) from error
+    return pandas.DataFrame({name: pandas.Series([row[name] for row in made.rows]) for name in made.names})

@@ -175,7 +175,7 @@ def _another_driver(pool: Any) -> float:
     code = (
         "import sys, ray\n"
         "ray.init(sys.argv[1], log_to_driver=False, logging_level='ERROR')\n"
-        "print(ray.get(ray.remote(abs).remote(-3)), flush=True)\n"
+        "print(ray.get(ray.remote(lambda: 3).remote()), flush=True)\n"
     )
     address = pool.library.get_runtime_context().gcs_address
     start = time.perf_counter()

@@ -8,6 +8,10 @@ from typing import Any
 
 from playwright.sync_api import TimeoutError
 
+from tests.browser.page_setup import set_theme
+from tests.browser.test_widths import CUT
+from tests.browser.test_workers import widen
+
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 3\nprint('loaded', 'now')"
 DEFINE = """%%parallel
@@ -146,8 +150,35 @@ def the_journey_of_both(one: Any) -> None:
     run = page.locator("tr:has(.cellmill-interval-4) td").all_inner_texts()
     assert all(text.endswith("ms") and float(text.split()[0]) > 70 for text in run), run
     one.screenshot("journey-coarse")
+    the_bar_tells_why_workers_were_idle(one, page)
     page.get_by_role("button", name="Log scale").click()
     page.get_by_text("On the log scale").wait_for()
+
+
+def the_bar_tells_why_workers_were_idle(one: Any, page: Any) -> None:
+    """In the words of the sentence; its parts have patterns of their own."""
+    page.locator(".cellmill-account-track .cellmill-account-idle-last").wait_for(state="attached")
+    names = page.locator(".cellmill-account-entry").all_inner_texts()
+    assert [name.rpartition(" ")[0] for name in names][:2] == ["your code", "arguments and results"]
+    idle = {name.rpartition(" ")[0]: name.rpartition(" ")[2] for name in names[2:]}
+    sentence = page.locator(".cellmill-account .cellmill-reading").inner_text()
+    assert (
+        f"{idle['idle while the last task ran'].replace('%', ' %')} idle while the last task ran" in sentence
+    )
+    assert all(name in sentence for name, share in idle.items() if share not in ("0%", "1%")), (
+        idle,
+        sentence,
+    )
+    looks = page.locator(".cellmill-account-track i").evaluate_all(
+        "pieces => pieces.map(piece => getComputedStyle(piece).background)"
+    )
+    assert len(set(looks)) == len(names)
+    for theme in ("dark", "light"):
+        set_theme(one, theme)
+        for width in (250, 300):
+            widen(one, width)
+            assert one.page.evaluate(CUT, "#cellmill-panel") == []
+            one.screenshot(f"journey-reasons-{theme}-{width}")
 
 
 def single_tasks_come(one: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 import cellmill
 from cellmill import Executor, UsageError
 from cellmill.telemetry.account import Account, chain_of
+from cellmill.views.sections.journey import told
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
@@ -75,6 +76,11 @@ def test_a_slow_last_task_leaves_workers_idle_at_the_end(ex: Executor) -> None:
     assert found.reasons is not None
     assert found.reasons.last >= 0.4
     assert "idle while the last task ran" in found.sentence
+    shown = told(found)  # what the panel's bar is drawn from
+    assert shown["reasons"]
+    assert sum(part["seconds"] for part in shown["reasons"]) == pytest.approx(shown["idle"], rel=0.01)
+    (last,) = (part for part in shown["reasons"] if part["reason"] == "last")
+    assert last == {"reason": "last", "what": "idle while the last task ran", "seconds": found.reasons.last}
 
 
 def test_a_chain_leaves_workers_idle(ex: Executor) -> None:

@@ -47,12 +47,25 @@ class Idle:
 
     def words(self) -> Iterator[tuple[float, str]]:
         """Yield each part, and what the workers were."""
-        yield self.unused, "idle for want of tasks"
-        yield self.submission, "idle until more tasks were submitted"
-        yield self.delivery, "idle until ready tasks reached them"
-        yield self.chain, "idle while tasks waited for results of others"
-        yield self.imbalance, "idle beside workers that had more to do"
-        yield self.last, "idle while the last task ran"
+        for reason, what in _WORDS.items():
+            yield getattr(self, reason), what
+
+    def parts(self) -> Iterator[tuple[str, str, float]]:
+        """Yield the name, the words and the worker-seconds of each reason that took time."""
+        for reason, what in _WORDS.items():
+            seconds: float = getattr(self, reason)
+            if seconds > 0:
+                yield reason, what, seconds
+
+
+_WORDS = {  # what workers were, by reason
+    "unused": "idle for want of tasks",
+    "submission": "idle until more tasks were submitted",
+    "delivery": "idle until ready tasks reached them",
+    "chain": "idle while tasks waited for results of others",
+    "imbalance": "idle beside workers that had more to do",
+    "last": "idle while the last task ran",
+}
 
 
 def reasons(tasks: Sequence[Stamps], workers: int, began: float, ended: float, idle: float) -> Idle | None:

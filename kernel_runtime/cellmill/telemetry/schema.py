@@ -397,6 +397,7 @@ class Account(TypedDict):
     busy: float  # worker-seconds in user code
     overhead: float  # worker-seconds with arguments and results
     idle: float  # worker-seconds without a task
+    reasons: list[IdleTime] | None  # that by reason, without those of no time; null where it is not known
     span: float  # run time of the longest chain of tasks
     tasks: int  # attempts that ran
     sentence: str  # all that in words, without the advice
@@ -404,6 +405,12 @@ class Account(TypedDict):
     sent: int | None  # bytes of the packed arguments of tasks that ended; null if nothing is packed
     received: int | None  # bytes of their packed results
     advice: list[Advice] | None  # changes that would have helped, best first
+
+class IdleTime(TypedDict):
+    """Time of workers without a task, and its reason."""
+    reason: str  # unused, submission, delivery, chain, imbalance or last
+    what: str  # the same in the words of the sentence
+    seconds: float  # worker-seconds
 
 class Advice(TypedDict):
     """A change, and the time that the same work would take with it."""

@@ -156,6 +156,7 @@ def _account(kept: dict[str, Any]) -> schema.Account | None:
     names = ("wall", "workers", "busy", "overhead", "idle", "span", "tasks", "sentence")
     found = {name: kept[name] for name in names}
     more: dict[str, Any] = {
+        "reasons": None,  # a record keeps them in the sentence alone
         "nothing": "",
         "sent": kept.get("sent"),
         "received": kept.get("received"),

@@ -478,6 +478,8 @@ export interface Account {
   /** worker-seconds in user code */ readonly busy: number;
   /** worker-seconds with arguments and results */ readonly overhead: number;
   /** worker-seconds without a task */ readonly idle: number;
+  /** that by reason, without those of no time; null where it is not known */
+  readonly reasons: readonly IdleTime[] | null;
   /** run time of the longest chain of tasks */ readonly span: number;
   /** attempts that ran */ readonly tasks: number;
   /** all that in words, without the advice */ readonly sentence: string;
@@ -487,6 +489,13 @@ export interface Account {
   readonly sent: number | null;
   /** bytes of their packed results */ readonly received: number | null;
   /** changes that would have helped, best first */ readonly advice: readonly Advice[] | null;
+}
+
+/** Time of workers without a task, and its reason. */
+export interface IdleTime {
+  /** unused, submission, delivery, chain, imbalance or last */ readonly reason: string;
+  /** the same in the words of the sentence */ readonly what: string;
+  /** worker-seconds */ readonly seconds: number;
 }
 
 /** A change, and the time that the same work would take with it. */
@@ -865,10 +874,12 @@ const slowTask = record<SlowTask>({
     arguments: nullable(string)
 });
 const profileLabel = record<ProfileLabel>({ name: string, place: string });
+const idleTime = record<IdleTime>({ reason: string, what: string, seconds: number });
 const advice = record<Advice>({ what: string, seconds: number, applies: boolean });
 const account = record<Account>({
-    wall: number, workers: number, busy: number, overhead: number, idle: number, span: number, tasks: integer,
-    sentence: string, nothing: nullable(string), sent: nullable(integer), received: nullable(integer),
+    wall: number, workers: number, busy: number, overhead: number, idle: number,
+    reasons: nullable(list(idleTime)), span: number, tasks: integer, sentence: string,
+    nothing: nullable(string), sent: nullable(integer), received: nullable(integer),
     advice: nullable(list(advice))
 });
 const mapCounts = record<MapCounts>({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { FunctionJourney } from '../../src/protocol/messages';
+import type { Account, FunctionJourney } from '../../src/protocol/messages';
 import { parts } from '../../src/view/journey/account';
 import { mean, reading, wholeMean } from '../../src/view/journey/reading';
 import { untranslated } from '../../src/view/translator';
@@ -87,24 +87,24 @@ test('the reading of waiting tasks says for what they wait, and advises no batch
   );
 });
 
-test('the bar has all of the workers time, and nothing else', () => {
-  const shown = parts(
-    {
-      wall: 2,
-      workers: 2,
-      busy: 3,
-      overhead: 0.25,
-      idle: 0.75,
-      span: 1,
-      tasks: 7,
-      sentence: 'as it was',
-      nothing: '',
-      sent: null,
-      received: null,
-      advice: []
-    },
-    untranslated
-  );
+const account: Account = {
+  wall: 2,
+  workers: 2,
+  busy: 3,
+  overhead: 0.25,
+  idle: 0.75,
+  reasons: null,
+  span: 1,
+  tasks: 7,
+  sentence: 'as it was',
+  nothing: '',
+  sent: null,
+  received: null,
+  advice: []
+};
+
+test('the bar has all of the workers time, and says that it does not know why they were idle', () => {
+  const shown = parts(account, untranslated);
   assert.deepEqual(
     shown.map(part => [part.kind, part.seconds]),
     [
@@ -113,4 +113,17 @@ test('the bar has all of the workers time, and nothing else', () => {
       ['idle', 0.75]
     ]
   );
+  assert.equal(shown[2]?.name, 'idle (reasons not known)');
+  assert.equal(parts({ ...account, idle: 0 }, untranslated)[2]?.name, 'idle');
+});
+
+test('the bar has a part for each reason of idle time, in the words of the sentence', () => {
+  const reasons = [
+    { reason: 'chain', what: 'idle while tasks waited for results of others', seconds: 0.5 },
+    { reason: 'last', what: 'idle while the last task ran', seconds: 0.25 }
+  ];
+  assert.deepEqual(parts({ ...account, reasons }, untranslated).slice(2), [
+    { name: 'idle while tasks waited for results of others', kind: 'idle-chain', seconds: 0.5 },
+    { name: 'idle while the last task ran', kind: 'idle-last', seconds: 0.25 }
+  ]);
 });

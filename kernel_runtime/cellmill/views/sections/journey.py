@@ -80,6 +80,11 @@ def slowest_of(executor: Executor) -> list[schema.SlowTask]:
     ]
 
 
+def _idle_time(part: tuple[str, str, float]) -> schema.IdleTime:
+    reason, what, seconds = part
+    return {"reason": reason, "what": what, "seconds": seconds}
+
+
 def told(account: Account) -> schema.Account:
     """Convert an account to the schema's form."""
     return {
@@ -88,6 +93,7 @@ def told(account: Account) -> schema.Account:
         "busy": account.busy,
         "overhead": account.overhead,
         "idle": account.idle,
+        "reasons": None if account.reasons is None else list(map(_idle_time, account.reasons.parts())),
         "span": account.span,
         "tasks": account.tasks,
         "sentence": account.where,

@@ -6,6 +6,9 @@ import { bytes, count } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
+/** A smaller share of idle time is not told, as in the sentence. */
+const LEAST = 0.005;
+
 /** The parts of the workers' time, in the order of the bar: worker-seconds. */
 export function parts(
   account: Account,
@@ -14,8 +17,24 @@ export function parts(
   return [
     { name: trans.__('your code'), kind: 'busy', seconds: account.busy },
     { name: trans.__('arguments and results'), kind: 'overhead', seconds: account.overhead },
-    { name: trans.__('idle'), kind: 'idle', seconds: account.idle }
+    ...idleParts(account, trans)
   ];
+}
+
+/** Idle time by reason; one part where the reasons are not known. */
+function idleParts(
+  { idle, reasons }: Account,
+  trans: Translator
+): { name: string; kind: string; seconds: number }[] {
+  if (reasons === null) {
+    const name = idle > 0 ? trans.__('idle (reasons not known)') : trans.__('idle');
+    return [{ name, kind: 'idle', seconds: idle }];
+  }
+  return reasons.map(({ reason, what, seconds }) => ({
+    name: what,
+    kind: `idle-${reason}`,
+    seconds
+  }));
 }
 
 /** What tasks moved, in words; empty where that is not known. */
@@ -64,6 +83,12 @@ export class AccountBar {
     const shown = parts(account, this._trans);
     const whole = shown.reduce((sum, part) => sum + part.seconds, 0);
     const words: string[] = [];
+    const kinds = shown.map(part => part.kind).join(' ');
+    if (this._track.dataset.kinds !== kinds) {
+      this._track.dataset.kinds = kinds;
+      this._track.replaceChildren();
+      this._legend.replaceChildren();
+    }
     shown.forEach((part, index) => {
       const piece =
         (this._track.children[index] as HTMLElement | undefined) ??
@@ -74,7 +99,11 @@ export class AccountBar {
       piece.style.width = whole > 0 ? `${(100 * part.seconds) / whole}%` : '0';
       piece.title = `${part.name}: ${brief(part.seconds)} (${share})`;
       setText(entry.lastElementChild as HTMLElement, `${part.name} ${share}`);
-      words.push(`${part.name} ${share}`);
+      const told = !part.kind.startsWith('idle-') || part.seconds >= LEAST * whole;
+      piece.hidden = entry.hidden = !told;
+      if (told) {
+        words.push(`${part.name} ${share}`);
+      }
     });
     const text = this._trans.__("The workers' time: %1", words.join(', '));
     this._track.setAttribute('aria-label', text);

@@ -34,6 +34,13 @@ RUN = (
     "calls.append(measure(113, 'it\\'s'))\n"
     "print('all', len(results), len(concurrent.futures.wait(calls).done))"
 )
+KINDS = """%%parallel
+def fail(kind, gate):
+    import pathlib, time
+    while not pathlib.Path(gate).exists():
+        time.sleep(0.01)
+    raise {'A': ValueError, 'B': KeyError, 'C': OSError}[kind](f'kind {kind}')
+"""
 USE = "import cellmill\nprint('folds', [(fold.type, fold.total, len(fold)) for fold in cellmill.failures()])"
 
 
@@ -109,3 +116,54 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab: OpenLab, tmp_path
     one.run_cell(3)
     page.get_by_text("folds [('ValueError', 12, 12)]").wait_for()
     assert one.errors == []
+
+
+def test_lines_stay_in_their_place_as_failures_arrive(lab: OpenLab, tmp_path: Path) -> None:
+    """What a person is about to press does not move, whichever kind grows or comes."""
+    gates = [tmp_path / str(number) for number in range(4)]
+    calls = [("A", 0)] * 3 + [("B", 0)] + [("B", 1)] * 5 + [("C", 2)] * 38 + [("A", 3)] * 2
+    named = [(kind, str(gates[number])) for kind, number in calls]
+    one = lab(LOAD, KINDS, f"calls = [fail(*each) for each in {named!r}]\nprint('all', len(calls))")
+    page = one.page
+    one.open_panel()
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.run_cell(2)
+    one.wait_output(2, "all 49")
+    lines = page.locator(f"{PANEL} .cellmill-failure")
+
+    def wait_lines(**counts: int) -> None:
+        """Wait until the lines say so of these kinds, in this order."""
+        page.wait_for_function(
+            """([selector, texts]) => {
+                const lines = [...document.querySelectorAll(selector)].map(each => each.innerText);
+                return lines.length === texts.length
+                    && lines.every((line, at) => texts[at].every(text => line.includes(text)));
+            }""",
+            arg=[f"{PANEL} .cellmill-failure", [[f"{n} ×", kind] for kind, n in counts.items()]],
+        )
+
+    gates[0].touch()
+    one.wait_panel("d.failed === 4")
+    page.get_by_role("button", name="4 tasks failed").click()
+    lines.nth(1).wait_for()
+    first = {"ValueError": 3, "KeyError": 1}
+    if "KeyError" in lines.nth(0).inner_text():
+        first = {"KeyError": 1, "ValueError": 3}
+    wait_lines(**first)
+    gates[1].touch()  # one line becomes the larger one, and the newest
+    wait_lines(**(first | {"KeyError": 6}))
+
+    at = list(first).index("KeyError")
+    lines.nth(at).click()
+    copy = page.locator(FOLD).get_by_role("button", name="Copy arguments")
+    copy.scroll_into_view_if_needed()
+    before = copy.bounding_box()
+    gates[2].touch()  # another line comes, above what is open
+    wait_lines(**(first | {"KeyError": 6, "OSError": 38}))
+    assert lines.nth(at).get_attribute("aria-pressed") == "true"
+    after = copy.bounding_box()
+    assert before is not None and after is not None and abs(after["y"] - before["y"]) <= 1, (before, after)
+    gates[3].touch()
+    one.wait_panel("d.failed === 49")

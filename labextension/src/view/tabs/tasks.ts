@@ -125,7 +125,7 @@ class TasksTab implements Tab {
       this._told = detail;
       this._position = null;
       this._name(detail.task, detail.element);
-      this._detail.draw(detail, state.recorded);
+      this._detail.draw(detail, state.recorded, this._revealed);
     }
     this._fold.draw(tasks);
     const list = tasks.list?.request === this._listed ? tasks.list : null;
@@ -155,6 +155,7 @@ class TasksTab implements Tab {
     } else if (typeof task === 'string' && /^\d+$/.test(task)) {
       this._show(task, typeof element === 'number' ? element : null);
     } else if (typeof position === 'number') {
+      this._revealed = true;
       this._position = position;
       this._positionRun = typeof run === 'number' ? run : null;
       this._name('', null);
@@ -256,6 +257,7 @@ class TasksTab implements Tab {
     if (listed) {
       this._close();
     } else if (tasks[0] !== undefined) {
+      this._revealed = false; // the fold is what was asked for, above
       this._position = null;
       this._name(tasks[0], elements[0] ?? null);
     }
@@ -280,6 +282,7 @@ class TasksTab implements Tab {
   }
 
   private _show(task: string, element: number | null): void {
+    this._revealed = true;
     this._position = null;
     this._name(task, element);
     this._ask();
@@ -369,6 +372,8 @@ class TasksTab implements Tab {
   /** what was drawn last: the list, the marked task, and the one shown in full */
   private _drawn: TaskList | null = null;
   private _marked = '';
+  /** whether the panel is scrolled to the task in full, once it comes */
+  private _revealed = true;
   private _told: TaskDetail | null = null;
   private _typing = 0;
   private _ticks = 0;

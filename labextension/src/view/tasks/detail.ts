@@ -31,8 +31,12 @@ export class DetailView {
     this._root.hidden = true;
   }
 
-  /** Draw a task; null closes the pane. What the user has opened or typed stays as long as the task is the same. */
-  draw(detail: TaskDetail | null, recorded = false): void {
+  /**
+   * Draw a task; null closes the pane. What the user has opened or typed stays as long as the task is the same.
+   *
+   * `revealed`: another task than before is scrolled to.
+   */
+  draw(detail: TaskDetail | null, recorded = false, revealed = true): void {
     this._root.hidden = detail === null;
     this._recorded = recorded;
     if (detail === null) {
@@ -52,7 +56,7 @@ export class DetailView {
     this._head(detail);
     this._acts(detail);
     this._facts(detail);
-    if (other) {
+    if (other && revealed) {
       this._root.scrollIntoView({ block: 'nearest' });
     }
     if (focused !== undefined) {

@@ -14,8 +14,16 @@ export class FailuresView {
     this._list.setAttribute('aria-label', trans.__('Failures by kind'));
   }
 
-  /** Draw the groups; `chosen` is the id of the one whose tasks are listed. */
-  draw(groups: readonly FailureGroup[], chosen: number | null): void {
+  /**
+   * Draw the groups; `chosen` is the id of the one whose tasks are listed.
+   *
+   * A line stays where it is as others come and grow, so that it can be pressed; what is below stays in its place, too,
+   * while tasks are listed there.
+   */
+  draw(arrived: readonly FailureGroup[], chosen: number | null): void {
+    const groups = inOrder(arrived, this._groups);
+    const before =
+      chosen !== null && groups.length !== this._groups.length ? this._list.offsetHeight : null;
     this._list.hidden = groups.length === 0;
     while (this._list.children.length > groups.length) {
       this._list.lastElementChild?.remove();
@@ -34,6 +42,9 @@ export class FailuresView {
       head?.setAttribute('title', this._trans.__('%1: list these tasks', group.message));
       head?.setAttribute('aria-pressed', String(group.id !== null && group.id === chosen));
     });
+    if (before !== null) {
+      keepBelow(this._list, this._list.offsetHeight - before);
+    }
     this.focus(this._wanted);
   }
 
@@ -67,4 +78,29 @@ export class FailuresView {
   private readonly _list: HTMLElement;
   private _groups: readonly FailureGroup[] = [];
   private _wanted = false;
+}
+
+/** The groups in the order of `shown`, new ones at the end in theirs. */
+function inOrder(
+  groups: readonly FailureGroup[],
+  shown: readonly FailureGroup[]
+): readonly FailureGroup[] {
+  const places = new Map(shown.map((group, place) => [keyOf(group), place]));
+  const placeOf = (group: FailureGroup): number => places.get(keyOf(group)) ?? shown.length;
+  return [...groups].sort((one, other) => placeOf(one) - placeOf(other));
+}
+
+function keyOf({ id, type, function: name, message }: FailureGroup): string {
+  return id === null ? `${type} ${name} ${message}` : String(id);
+}
+
+/** Scroll what an element is in by what it has grown. Browsers do so themselves, but not where nothing is scrolled yet. */
+function keepBelow(element: HTMLElement, pixels: number): void {
+  let parent = element.parentElement;
+  while (parent !== null && !/auto|scroll/.test(getComputedStyle(parent).overflowY)) {
+    parent = parent.parentElement;
+  }
+  if (parent?.scrollTop === 0) {
+    parent.scrollTop = pixels;
+  }
 }

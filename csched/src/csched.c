@@ -11,6 +11,7 @@
 #include "function.h"
 #include "helper.h"
 #include "internal.h"
+#include "outside.h"
 #include "stop.h"
 #include "machine.h"
 #include "segment.h"
@@ -139,6 +140,7 @@ CSCHED_EXPORT int csched_stop(csched_t *s)
     csched_close(s);
     u32_store_release(&s->stopped, 1); /* partner: csched_wait */
     helper_stop(s);
+    outside_end(s);
     csched_wake(s);
     for (uint32_t i = 0; i < s->worker_count; i++)
         if (s->workers[i]->state != WORKER_FREE)
@@ -149,6 +151,7 @@ CSCHED_EXPORT int csched_stop(csched_t *s)
 CSCHED_EXPORT int csched_destroy(csched_t *s)
 {
     csched_stop(s);
+    outside_close(s);
     release_everything(s);
     for (uint32_t i = 0; i < s->worker_count; i++)
         free(s->workers[i]);
@@ -179,6 +182,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     free(s->messages.of);
     free(s->delayed);
     free(s->runs);
+    free(s->run_lives);
     free(s->run_free);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -196,43 +200,6 @@ CSCHED_EXPORT int csched_set_policy(csched_t *s, const char *name)
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_pause(csched_t *s, int on)
-{
-    pthread_mutex_lock(&s->lock);
-    s->paused = on != 0;
-    clock_refresh(s);
-    dispatch(s);
-    pthread_mutex_unlock(&s->lock);
-    return CSCHED_OK;
-}
-
-CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
-{
-    pthread_mutex_lock(&s->lock);
-    *stats = s->stats;
-    uint64_t parked = wait_queue_tasks(&s->graph);
-    stats->waiting = s->graph.waiting_count + parked;
-    stats->queued = s->graph.ready.count - parked;
-    stats->running = stats->ready_workers = 0;
-    for (uint32_t i = 0; i < s->worker_count; i++) {
-        if (s->workers[i]->state != WORKER_READY)
-            continue;
-        uint32_t running = u64_relaxed(&s->workers[i]->segment->claim_ticket) != 0;
-        stats->ready_workers++;
-        stats->running += running;
-        stats->queued += s->loads[i].held - (running && s->loads[i].held ? 1 : 0);
-    }
-    stats->arena_used = s->heap.memory.used;
-    stats->arena_size = s->heap.memory.size;
-    stats->file_used = s->heap.file.used;
-    stats->file_size = s->heap.file.size;
-    stats->journeys = s->journey.written;
-    stats->completions = s->completion_count;
-    stats->stopping = stopping_of(s, 0, true);
-    pthread_mutex_unlock(&s->lock);
-    return CSCHED_OK;
-}
-
 CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
 {
     pthread_mutex_lock(&s->lock);
@@ -244,13 +211,18 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
         csched_run_t *runs = realloc(s->runs, (s->run_count + 1) * sizeof *runs);
         if (runs)
             s->runs = runs;
+        run_life_t *lives = realloc(s->run_lives, (s->run_count + 1) * sizeof *lives);
+        if (lives)
+            s->run_lives = lives;
         uint32_t *spare = realloc(s->run_free, (s->run_count + 1) * sizeof *spare);
         if (spare)
             s->run_free = spare;
-        if (runs && spare)
+        if (runs && lives && spare)
             *run = s->run_count++;
         else
             rc = CSCHED_ENOMEM;
+        if (!rc)
+            s->run_lives[*run] = (run_life_t){0};
     }
     if (!rc)
         rc = account_open(&s->accounts, *run);
@@ -258,8 +230,10 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
         rc = run_times_open(&s->run_times, *run);
     if (!rc)
         rc = state_map_open_run(&s->state_map, *run);
-    if (!rc)
+    if (!rc) {
         s->runs[*run] = (csched_run_t){0};
+        s->run_lives[*run] = (run_life_t){.opened = csched_now()};
+    }
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -305,6 +279,7 @@ CSCHED_EXPORT int csched_run_close(csched_t *s, uint32_t run)
     int rc = run < s->run_count && s->run_free_count < s->run_count ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc) {
         run_times_forget(&s->run_times, run);
+        s->run_lives[run].opened = 0;
         s->run_free[s->run_free_count++] = run;
     }
     pthread_mutex_unlock(&s->lock);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "outside.h"
 #include "segment.h"
 #include "worker.h"
 
@@ -29,6 +30,7 @@ CSCHED_EXPORT int csched_forked(csched_t *s)
     s->closed = true;
     u64_store_relaxed(&s->outstanding, 0);
     s->helper_runs = false;
+    outside_forked(s);
     for (uint32_t i = 0; i < s->worker_count; i++)
         leave_worker(s->workers[i]);
     for (uint32_t i = 0; i < s->region_count; i++) {

@@ -11,10 +11,15 @@
 #include "drain.h"
 #include "helper.h"
 #include "internal.h"
+#include "outside.h"
 #include "trim.h"
 #include "segment.h"
 
-enum { TICK_NS = 1000000, DEEP_NS = 20000000 };
+enum {
+    TICK_NS = 1000000,
+    DEEP_NS = 20000000,
+    OUTSIDE_NS = 50000000 /* between two looks at requests from outside, when idle */
+};
 
 /* Wakes the resolver thread if results have not been collected for a while. */
 static void wake_resolver(csched_t *s, uint64_t patience_ns)
@@ -50,6 +55,7 @@ static void *helper_main(void *argument)
     while (!u32_acquire(&s->helper_stop)) {
         uint64_t now = csched_now();
         trim(s, now);
+        outside_tend(s);
         if (u64_relaxed(&s->outstanding) || u32_relaxed(&s->available))
             busy = now;
         if (now - busy > DEEP_NS) {
@@ -57,7 +63,7 @@ static void *helper_main(void *argument)
             u32_exchange(&s->helper_deep, 1); /* before the last look; partner: helper_kick */
             fence_seq_cst();
             if (!u64_relaxed(&s->outstanding) && !u32_acquire(&s->helper_stop))
-                futex_wait(&s->helper_word, 0, UINT64_C(500000000));
+                futex_wait(&s->helper_word, 0, u32_relaxed(&s->has_outside) ? OUTSIDE_NS : UINT64_C(500000000));
             u32_exchange(&s->helper_deep, 0);
             if (u64_relaxed(&s->outstanding))
                 busy = csched_now();

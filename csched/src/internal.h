@@ -100,6 +100,13 @@ typedef struct {
 } function_t;
 
 typedef struct {
+    uint64_t opened;    /* when; 0: it is closed */
+    uint32_t cancelled; /* by a command from outside: serial number of its latest task then */
+} run_life_t;
+
+typedef struct outside outside_t;
+
+typedef struct {
     csched_message_t *of;
     uint32_t head, count, capacity;
 } messages_t;
@@ -137,7 +144,9 @@ struct csched {
     uint32_t delayed_count, delayed_capacity;
 
     csched_run_t *runs;
+    run_life_t *run_lives; /* by run */
     uint32_t run_count;
+    uint32_t all_cancelled; /* as run_life_t.cancelled, of tasks in no run */
     uint32_t *run_free;
     uint32_t run_free_count;
     csched_stats_t stats;
@@ -157,6 +166,8 @@ struct csched {
     shared_u32 background_word;
     shared_u64 outstanding;
     shared_u64 last_poll, last_collect;
+    outside_t *outside; /* NULL: nobody looks from outside; lasts until csched_destroy */
+    shared_u32 has_outside;
     pthread_t helper;
     bool helper_runs;
 };

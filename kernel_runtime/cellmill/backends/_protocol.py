@@ -220,11 +220,25 @@ class TaskQuestions(Protocol):
     def result(self, task: int) -> Future | None: ...
 
 
+class SharedPage(Protocol):
+    """Where other processes see a backend, and give it commands, in shared memory."""
+
+    descriptor: int  # to be passed on; stays open
+    most_text: int  # bytes
+
+    def tell(self, text: bytes) -> None:
+        """Replace what the page says in words; one thread at a time."""
+
+
 class Observer(Protocol):
     """The interface of views to a backend that keeps records of its tasks. Thread-safe."""
 
     @property
     def tasks(self) -> TaskQuestions: ...
+
+    @property
+    def paused(self) -> bool:
+        """Whether tasks are held back from workers."""
 
     @property
     def function_names(self) -> Mapping[int, str]:
@@ -274,6 +288,9 @@ class Observer(Protocol):
 
     def timeline(self) -> Timeline:
         """A new fold of the journeys, which does not keep the backend alive."""
+
+    def shared_page(self) -> SharedPage:
+        """Return the page on which other processes see this backend, made by the first call."""
 
     def row_reader(self) -> RowReader:
         """A new reader of the journeys from now on, which keeps them alive, but no workers."""

@@ -6,6 +6,8 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
+OUTSIDE = "cancel() from another process"  # see `cellmill.attach`
+
 _here = threading.local()
 
 

@@ -432,7 +432,6 @@ class ScheduledBackend:
 
     def pause(self, on: bool) -> None:
         with_gil.csched_pause(self.scheduler.handle, on)
-        self.observer.pause(on)
 
     def restart(self) -> None:
         self.gate.broken = None

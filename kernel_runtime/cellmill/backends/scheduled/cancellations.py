@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from ... import run_registry
-from ...diagnostics.blame import who
+from ...diagnostics.blame import OUTSIDE, who
 from ...diagnostics.questions import number
 from ...diagnostics.short_text import short_arguments
 from ...futures import Future
@@ -90,7 +90,8 @@ class Cancellations:
         for wanted, after, last, by in reversed(self._records):
             if wanted in (None, run) and after < serial <= last:
                 return by
-        return "its executor"
+        outside = int(with_gil.csched_cancelled_by_command(self._scheduler.handle, run))
+        return OUTSIDE if 0 < serial <= outside else "its executor"
 
     def one(self, ticket: int, default: str) -> None:
         """Record that this task is being cancelled; `explain` or `not_cancelled` follows."""

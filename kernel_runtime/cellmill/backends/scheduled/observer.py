@@ -16,6 +16,7 @@ from .dependencies import DependencyPicture
 from .inspecting import Inspector
 from .remaining import Remaining
 from .scheduler import Scheduler
+from .shared_page import SharedPage
 from .slowest import Slowest
 from .state_map import Picture, States
 
@@ -43,6 +44,7 @@ class Observer:
         self._remaining = Remaining(scheduler, function_names, work_began)
         self._slowest = Slowest(scheduler, function_names, payloads)
         self._payloads = payloads
+        self._page: SharedPage | None = None
         self.function_names = function_names
         self.tasks = tasks
 
@@ -78,13 +80,14 @@ class Observer:
     def slowest(self) -> list[SlowTask]:
         return self._slowest.look()
 
-    def pause(self, on: bool) -> None:
-        """Record whether tasks are held back from workers."""
-        self._remaining.paused = on
-
     @property
     def paused(self) -> bool:
         return self._remaining.paused
+
+    def shared_page(self) -> SharedPage:
+        if self._page is None:
+            self._page = SharedPage(self._scheduler)
+        return self._page
 
     def time_left(self, runs: Iterable[Run], workers: int) -> TimeLeft | None:
         return self._remaining.look(list(runs), workers)

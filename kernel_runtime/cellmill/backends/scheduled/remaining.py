@@ -49,7 +49,11 @@ class Remaining:
         self._said: TimeLeft | None = None
         self._said_at = 0.0
         self._next = 0.0  # when it is estimated again
-        self.paused = False  # nothing is sent to workers: nothing tells how long that lasts
+
+    @property
+    def paused(self) -> bool:
+        """Whether nothing is sent to workers: nothing tells how long that lasts."""
+        return bool(with_gil.csched_paused(self._scheduler.handle))
 
     def look(self, runs: Sequence[Run], workers: int) -> TimeLeft | None:
         """Return the estimate for ``workers``; None where nothing is outstanding, or where nothing tells how long it

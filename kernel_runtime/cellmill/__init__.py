@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from .executor import peek_default_executor as peek_default_executor
     from .executor import set_default_executor as set_default_executor
     from .futures import Future as Future
+    from .outside.attached import Attached as Attached
+    from .outside.attached import attach as attach
+    from .outside.serving import Serving as Serving
+    from .outside.serving import serve as serve
     from .parallel import ParallelFunction as ParallelFunction
     from .parallel import PerWorker as PerWorker
     from .parallel import parallel as parallel
@@ -114,6 +118,8 @@ _HOMES = {
     "pool": ("Pool",),
     "profiling": ("Profiler", "profile"),
     "serialization.exceptions": ("RemoteTraceback",),
+    "outside.attached": ("Attached", "attach"),
+    "outside.serving": ("Serving", "serve"),
     "records.catalogue": ("compare", "open_record", "runs"),
     "records.observing": ("TaskEnd", "log_tasks", "on_task"),
     "records.record": ("Record",),

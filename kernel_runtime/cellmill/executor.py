@@ -82,11 +82,17 @@ class Executor(BaseExecutor):
         self._submit: Callable[..., Future] = self._backend.submit
         self._submit_plain: Callable[..., Future] = self._backend.submit_plain
         self._single_runs: dict[str, tuple[int, Run]] = {}
-        self._closed = self._paused = False
+        self._closed = False
         self._process = os.getpid()
         registry.executors.add(self)
         if backend != "inline":
             recorder.start_by_setting()
+            if os.environ.get("CELLMILL_SERVE"):
+                importlib.import_module(
+                    "cellmill.outside.serving"
+                ).start_by_setting()  # by name: few ask for it
+        for tell in list(registry.made):
+            tell(self)
         if registry.in_kernel():
             registry.attend()
 
@@ -387,18 +393,19 @@ class Executor(BaseExecutor):
     def pause(self) -> None:
         """Send no more tasks to workers until `resume`; what runs goes on."""
         self._backend.pause(True)
-        self._paused = True
 
     @bounded
     def resume(self) -> None:
         """Go on after `pause`."""
         self._backend.pause(False)
-        self._paused = False
 
     @property
     def paused(self) -> bool:
-        """Between `pause` and `resume`."""
-        return self._paused
+        """Between `pause` and `resume`, whoever called them."""
+        if self._process != os.getpid():
+            return False
+        observer = self._backend.observer
+        return observer is not None and observer.paused
 
     @bounded
     def restart(self) -> None:

@@ -51,6 +51,7 @@ class Registered(Protocol):
 
 
 executors: weakref.WeakSet[Registered] = weakref.WeakSet()
+made: list[Callable[[Registered], None]] = []  # called with each executor that is made
 default: Any = None  # an Executor, or None
 default_lock = threading.Lock()
 ended = False  # what is submitted from now on would be dropped

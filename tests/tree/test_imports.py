@@ -120,7 +120,7 @@ LAYERS = [
     {"backends"},
     {"memo"},
     {"registry"},
-    {"records"},
+    {"records", "outside"},
     {"executor", "api", "failure_folds", "profiling", "randomness.seeds"},
     {"parallel"},
     {
@@ -161,6 +161,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
     "cellmill.process_context.stacks",  # reads frames of threads
+    "cellmill.outside.pages",  # reads shared memory of another process
     "benchmarks.csched_lab",  # a module of its own
 )
 WIDGETS_MAY_USE = {

@@ -109,6 +109,7 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
             "policy": POLICIES,
             "traceback": LENGTHS,
             "profile": control.SWITCH,
+            "serve": control.SWITCH,
             "dask": control.SWITCH,
             "cache": cache.ACTIONS,
         }

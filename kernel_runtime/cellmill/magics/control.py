@@ -14,6 +14,7 @@ from cellmill.magics import debugging, waiting
 from cellmill.magics.cache import run_cache
 from cellmill.magics.lines import Line, Word, did_you_mean, read_amounts
 from cellmill.magics.status import Status, in_words
+from cellmill.outside import serving
 from cellmill.telemetry.comparison import Comparison
 from cellmill.views import recording
 
@@ -22,7 +23,7 @@ USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS [--ship DIR…] | preload MOD… | policy NAME"
     " | resources NAME=N… | output label|plain|lines N"
     " | wait SECONDS | traceback full|short | profile [on|off]"
-    " | record [FOLDER|FILE|on|off] | compare RUN RUN | dask on|off"
+    " | record [FOLDER|FILE|on|off] | serve [on|off] | compare RUN RUN | dask on|off"
     " | cache [clear [FUNCTION] | limit SIZE] | restart | stop | pause | resume | debug [TASK [ELEMENT]] | help]"
 )
 
@@ -47,6 +48,8 @@ HELP = """Show the workers, or change their settings.
                                    each: cellmill.runs(FOLDER) lists them; on: in the usual folder
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record off           end both
+    %cellmill serve [on|off]       let `cellmill top`, `cellmill dashboard` and cellmill.attach watch this kernel from
+                                   other processes of yours, pause and cancel, also while a cell computes; or no more
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
     %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before
@@ -264,6 +267,18 @@ def _recorded(done: cellmill.Recording | cellmill.RunRecorder) -> str:
     return f"recorded {done.frames:,} frames: cellmill replay {done.path}"
 
 
+def _serve(line: Line, command: Word, arguments: list[Word]) -> str:
+    word = _one(line, command, arguments, "on or off") if arguments else None
+    if word is not None and word.text not in SWITCH:
+        raise line.at(f"serve is on or off, not {word.text!r}{did_you_mean(word.text, SWITCH)}", word)
+    if word is not None and word.text == "off":
+        return "nobody watches any more" if serving.stop() else "nobody watches: it was not on"
+    try:
+        return f"{serving.serve()!r}; %cellmill serve off ends it"
+    except cellmill.CellmillError as error:
+        raise line.at(str(error), word or command) from None
+
+
 def _compare(line: Line, command: Word, arguments: list[Word]) -> Comparison:
     if len(arguments) != 2:
         problem = "compare takes two runs: their numbers in cellmill.runs(), or cells such as In[3]"
@@ -344,6 +359,7 @@ COMMANDS: dict[str, Callable[[Line, Word, list[Word]], str]] = {
     "traceback": _traceback,
     "profile": _profile,
     "record": _record,
+    "serve": _serve,
     "dask": _dask,
     "cache": run_cache,
     "restart": _restart,

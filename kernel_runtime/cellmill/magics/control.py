@@ -48,8 +48,8 @@ HELP = """Show the workers, or change their settings.
                                    each: cellmill.runs(FOLDER) lists them; on: in the usual folder
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record off           end both
-    %cellmill serve [on|off]       let `cellmill top`, `cellmill dashboard` and cellmill.attach watch this kernel from
-                                   other processes of yours, pause and cancel, also while a cell computes; or no more
+    %cellmill serve [on|off]       let cellmill.attach(PID) in other processes of yours watch this kernel, pause and
+                                   cancel, also while a cell computes; or no more
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
     %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before

@@ -88,7 +88,7 @@ class Serving:
         self._thread.start()
 
     def __repr__(self) -> str:
-        return f"process {os.getpid()} is watched by `cellmill top {os.getpid()}` and cellmill.attach({os.getpid()})"
+        return f"process {os.getpid()} can be watched: cellmill.attach({os.getpid()})"
 
     # -- the process
 
@@ -272,8 +272,7 @@ _by_setting = False
 
 
 def serve() -> Serving:
-    """Let other processes of this user watch this one, by ``cellmill top``, `cellmill.attach` and the like, and pause
-    and cancel its work.
+    """Let other processes of this user watch this one, by `cellmill.attach`, and pause and cancel its work.
 
     A small process beside this one answers them, also while this one computes without a pause. It ends with this one,
     by `Serving.stop`, or by ``%cellmill serve off``.

@@ -164,6 +164,8 @@ def test_lines_stay_in_their_place_as_failures_arrive(lab: OpenLab, tmp_path: Pa
     wait_lines(**(first | {"KeyError": 6, "OSError": 38}))
     assert lines.nth(at).get_attribute("aria-pressed") == "true"
     after = copy.bounding_box()
-    assert before is not None and after is not None and abs(after["y"] - before["y"]) <= 1, (before, after)
+    assert before is not None
+    assert after is not None
+    assert abs(after["y"] - before["y"]) <= 1, (before, after)
     gates[3].touch()
     one.wait_panel("d.failed === 49")

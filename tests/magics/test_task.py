@@ -373,3 +373,15 @@ def test_a_change_of_the_process_is_said(notebook: Notebook) -> None:
     assert "change self" not in said
     said = notebook.run("%%pfor i in range(2) -> out\nenter('/usr')\ni").ok().stderr
     assert "change the working directory." in said
+
+
+def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
+    notebook.run(GATE + "\ngone, kept, spare = 1, 2, 3").ok()
+    notebook.run("%%task first\nwait_for_gate()\ndel gone, kept").ok()
+    notebook.run("%%task second after first\nfound = spare, 'gone' in globals()\ndel spare").ok()
+    notebook.run("kept = 20\ngate.touch()").ok()
+    said = delivered(notebook, "second") + notebook.run("0").ok().stderr
+    assert notebook.value(
+        "[name for name in ('gone', 'kept', 'spare') if name in globals()], kept, found"
+    ) == ("(['kept'], 20, (3, False))")
+    assert "kept was assigned again while it ran; the newer value is kept" in said

@@ -37,10 +37,10 @@ class Body:
         self.source = source
 
     def __call__(self, item: Any) -> Any:
-        return self._run({ITEM: item}).get(VALUE)
+        return self._run({**self.variables, ITEM: item}).get(VALUE)
 
-    def _run(self, extra: dict[str, Any]) -> dict[str, Any]:
-        namespace = {"__name__": "__main__", "__builtins__": builtins, **self.variables, **extra}
+    def _run(self, variables: dict[str, Any]) -> dict[str, Any]:
+        namespace = {"__name__": "__main__", "__builtins__": builtins, **variables}
         exec(self.code, namespace)
         return namespace
 
@@ -74,14 +74,15 @@ def shortened(item: Any) -> str:
 @dataclass(frozen=True, slots=True)
 class Outcome(Partial):
     """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
-    cannot be sent, others that it changed in place, and why there is no value here. ``own``: variables that
-    need not be sent.
+    cannot be sent, others that it changed in place, those that it deleted, and why there is no value here. ``own``:
+    variables that need not be sent.
     """
 
     value: Any
     variables: bytes
     refused: dict[str, str]
     changed: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
     task: str = ""
     own: dict[str, Any] = field(default_factory=dict)
     unsent: str | None = None
@@ -133,27 +134,30 @@ class TaskBody(Body):
         self.here = here  # it runs in the kernel's own process
 
     def __call__(self, *outcomes: Any) -> Outcome:
-        inherited: dict[str, Any] = {}
+        before = dict(self.variables)
         for link, outcome in zip(self.after, outcomes, strict=True):
             if isinstance(outcome, Outcome) and link.variables:
                 arrived = outcome.load()
-                inherited |= {name: value for name, value in arrived.items() if name not in link.newer}
-            inherited[link.name] = _done(outcome)
-        before = self.variables | inherited
+                before |= {name: value for name, value in arrived.items() if name not in link.newer}
+                for name in set(outcome.deleted) - link.newer:
+                    before.pop(name, None)
+            before[link.name] = _done(outcome)
         changed = watch(before)
-        namespace = self._run(inherited)
+        namespace = self._run(before)
         assigned = {
             name: value
             for name, value in namespace.items()
             if name not in KEPT_BACK and value is not before.get(name, _MISSING)
         }
+        deleted = tuple(name for name in before if name not in namespace)
         variables, refused = _dump_variables(assigned)
         own = {name: assigned[name] for name in refused} if self.here else {}
         return Outcome(
             namespace.get(VALUE),
             variables,
             {} if self.here else refused,
-            tuple(name for name in changed() if name not in assigned),
+            tuple(name for name in changed() if name not in assigned and name not in deleted),
+            deleted,
             self.__name__,
             own,
         )

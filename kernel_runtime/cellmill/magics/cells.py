@@ -124,6 +124,11 @@ def names_assigned(code: CodeType) -> set[str]:
     return {name for name in stored if not name.startswith("__")}
 
 
+def names_deleted(code: CodeType) -> set[str]:
+    """The global names which the code itself deletes."""
+    return {op.argval for op in dis.get_instructions(code) if op.opname in ("DELETE_NAME", "DELETE_GLOBAL")}
+
+
 def _names(code: CodeType, operations: frozenset[str]) -> set[str]:
     found = {op.argval for op in dis.get_instructions(code) if op.opname in operations}
     for constant in code.co_consts:

@@ -134,6 +134,11 @@ class Arrivals:
                 f"that the cell assigns arrive: write {first} = copy.copy({first}) in it, and change that"
             )
         kept = []
+        for name in task.outcome.deleted:
+            if self._is_newer(task, name):
+                kept.append(name)
+            else:
+                self._ip.user_ns.pop(name, None)
         for name, value in variables.items():
             if self._is_newer(task, name):
                 kept.append(name)

@@ -23,6 +23,7 @@ from cellmill.magics.cells import (
     compile_body,
     explain_unsendable,
     names_assigned,
+    names_deleted,
     read_cell,
 )
 from cellmill.magics.delivery import MISSING, Arrivals
@@ -221,7 +222,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     executor = cellmill.default_executor()
     links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
     task = TaskBody(name, code, captured, cell.source, links, executor.backend in ("threads", "inline"))
-    before = {each: ip.user_ns.get(each, MISSING) for each in assigned}
+    before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
     checked = DEFAULT_OPTIONS.changed(**options)
     try:

@@ -309,8 +309,7 @@ class Sweep:
                     self._find(iter(points))
                     over = self._outcomes
                     points = [at for at in points if at not in over or over[at].error is not None]
-            begun = self._submit(executor, points) if points else {}
-        return begun
+            return self._submit(executor, points) if points else {}
 
     def _submit(self, executor: Executor, points: list[Places]) -> dict[Places, Future]:
         run = executor.open_run(self._options.name or self.name, self._function, len(points))

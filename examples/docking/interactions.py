@@ -36,6 +36,12 @@ LABELS = {
 }  # fmt: skip
 STRENGTH = tuple(COLORS)
 """Interactions in the order in which one is picked when a residue has several."""
+ATOMS = {
+    7: (0.1, 0.25, 0.9), 8: (0.8, 0.1, 0.05), 9: (0.0, 0.47, 0.47), 15: (0.75, 0.35, 0.0), 16: (0.5, 0.42, 0.0),
+    17: (0.0, 0.5, 0.1), 35: (0.55, 0.25, 0.1), 53: (0.45, 0.1, 0.6),
+}  # fmt: skip
+"""Colours of elements: RDKit's cyan and yellow cannot be read on white, nor where a page turns it to dark."""
+LABEL_WIDTH = 108
 SITE_RADIUS = 9.0
 """Angstrom: residues with an atom this near to the ligand are looked at."""
 
@@ -97,6 +103,7 @@ def diagram(ligand: Chem.Mol, found: list[Contact], *, width: int = 760, height:
     drawer = rdMolDraw2D.MolDraw2DSVG(width, height)
     drawer.drawOptions().padding = 0.24
     drawer.drawOptions().clearBackground = False
+    drawer.drawOptions().updateAtomPalette(ATOMS)
     anchors_of = {c.residue: [heavy[a] for a in c.atoms if a in heavy] or [0] for c in strongest}
     touched = {atom: _rgb(COLORS[c.kind]) for c in reversed(strongest) for atom in anchors_of[c.residue]}
     drawer.DrawMolecule(
@@ -169,7 +176,8 @@ def _around(
         shown, key=lambda c: (math.atan2(anchors[c.residue][1] - cy, anchors[c.residue][0] - cx), c.residue)
     )
     wanted = [math.atan2(anchors[c.residue][1] - cy, anchors[c.residue][0] - cx) for c in order]
-    angles = _spread(wanted, min(0.42, 2 * math.pi / max(1, len(order))))
+    apart = max(0.42, (LABEL_WIDTH + 12) / (width / 2 - 62))
+    angles = _spread(wanted, min(apart, 2 * math.pi / max(1, len(order))))
     labels, lines = [], []
     for contact, angle in zip(order, angles, strict=True):
         x, y = cx + (width / 2 - 62) * math.cos(angle), cy + (height / 2 - 46) * math.sin(angle)
@@ -181,8 +189,8 @@ def _around(
         )
         text = f"{contact.residue.split('.')[0]} {contact.distance:.1f} Å"
         labels.append(
-            f"<rect x='{x - 54:.1f}' y='{y - 12:.1f}' width='108' height='23' rx='11' fill='white' "
-            f"stroke='{color}' stroke-width='1.6'/>"
+            f"<rect x='{x - LABEL_WIDTH / 2:.1f}' y='{y - 12:.1f}' width='{LABEL_WIDTH}' height='23' rx='11' "
+            f"fill='white' stroke='{color}' stroke-width='1.6'/>"
             f"<text x='{x:.1f}' y='{y + 4:.1f}' font-family='sans-serif' font-size='12.5' "
             f"text-anchor='middle' fill='{color}'>{html.escape(text)}</text>"
         )

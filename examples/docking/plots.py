@@ -12,6 +12,7 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from docking.controls import enrichment
+from docking.interactions import ATOMS
 from docking.noise import TOLERANCE, Effort
 from docking.outputs import properties
 from docking.redock import SUCCESS_RMSD, Redocked
@@ -31,18 +32,11 @@ def redocking(result: Redocked) -> Any:
         color = ACCENT if best else INK if index < result.searches else PLAIN
         axes.scatter(rmsd, docking.score, s=90 if best else 45, color=color, zorder=3)
     axes.axvline(SUCCESS_RMSD, color=INK, linewidth=1, linestyle="--")
-    axes.annotate(
-        f"best of {result.searches}: {result.rmsd:.2f} Å",
-        (result.rmsd, result.pose.score),
-        xytext=(10, -3),
-        textcoords="offset points",
-        color=ACCENT,
-    )
     axes.set_xlim(0, max(5.0, np.nanmax(result.rmsds) + 0.5))
     axes.margins(y=0.15)
     axes.set_xlabel("RMSD to the known pose (Å)")
     axes.set_ylabel(SCORE_LABEL)
-    axes.set_title("Redocking the known ligand")
+    axes.set_title(f"Redocking the known ligand: best of {result.searches} at {result.rmsd:.2f} Å")
     return figure
 
 
@@ -150,6 +144,7 @@ def progress_curves(screen: Screen) -> Any:
     right.legend(frameon=False, fontsize=9, loc="upper left")
     for axes in (left, right):
         axes.axvline(start + 0.5, color=PLAIN, linewidth=1, linestyle=":")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("molecules docked")
     return _doubted(figure, screen)
 
@@ -160,11 +155,9 @@ def top_grid(screen: Screen, count: int = 12, columns: int = 3) -> str:
     legends = []
     for rank, hit in enumerate(hits, start=1):
         facts = properties(hit.entry.smiles)
-        predicted = "random" if math.isnan(hit.predicted) else f"predicted {hit.predicted:.2f}"
-        legends.append(
-            f"{rank}. {_score(hit)} kcal/mol ({predicted})\n"
-            f"{facts['weight']:.0f} g/mol, logP {facts['logp']:.1f}, TPSA {facts['tpsa']:.0f}"
-        )
+        predicted = "chosen at random" if math.isnan(hit.predicted) else f"predicted {hit.predicted:.2f}"
+        size = f"{facts['weight']:.0f} g/mol, logP {facts['logp']:.1f}, TPSA {facts['tpsa']:.0f}"
+        legends.append((f"{rank}. {_score(hit)} kcal/mol", predicted, size))
     return _grid([hit.entry.smiles for hit in hits], legends, columns, screen.verdict.doubt)
 
 
@@ -176,31 +169,39 @@ def _score(hit: Hit) -> str:
 
 def _grid(
     smiles: Sequence[str],
-    legends: Sequence[str],
+    legends: Sequence[Sequence[str]],
     columns: int,
     doubt: str,
     width: int = 290,
-    height: int = 240,
+    height: int = 250,
 ) -> str:
+    """Molecules in rows of so many ``columns``, each with its lines below it, in one size of text for all."""
     foot = 30 if doubt else 0
     rows = max(1, math.ceil(len(smiles) / columns))
     drawer = rdMolDraw2D.MolDraw2DSVG(width * columns, height * rows + foot, width, height)
     options = drawer.drawOptions()
-    options.legendFontSize = 15
-    options.legendFraction = 0.2
+    options.legendFraction = 0.26
     options.padding = 0.08
+    options.updateAtomPalette(ATOMS)
     mols = [rdMolDraw2D.PrepareMolForDrawing(MolFromSmiles(text)) for text in smiles]
-    drawer.DrawMolecules(mols, legends=list(legends))
+    drawer.DrawMolecules(mols, legends=[" "] * len(mols))  # room for the lines
     drawer.FinishDrawing()
     text = str(drawer.GetDrawingText())
-    svg = text[text.index("<svg") :]
-    if not doubt:
-        return svg
-    said = (
-        f"<text x='{width * columns / 2}' y='{height * rows + 20}' text-anchor='middle' font-family='sans-serif' "
-        f"font-size='15' font-weight='bold' fill='{ACCENT}'>{html.escape(doubt)}</text>"
+    said = []
+    for place, lines in enumerate(legends):
+        x, y = (place % columns + 0.5) * width, (place // columns + 1) * height - 46
+        said += [_line(x, y + 18 * number, line, INK) for number, line in enumerate(lines)]
+    if doubt:
+        said.append(_line(width * columns / 2, height * rows + 20, doubt, ACCENT, weight="bold"))
+    return text[text.index("<svg") :].replace("</svg>", "".join(said) + "</svg>")
+
+
+def _line(x: float, y: float, text: str, color: str, weight: str = "normal") -> str:
+    """A line of an SVG picture."""
+    return (
+        f"<text x='{x:g}' y='{y:g}' text-anchor='middle' font-family='sans-serif' font-size='14' "
+        f"font-weight='{weight}' fill='{color}'>{html.escape(text)}</text>"
     )
-    return svg.replace("</svg>", f"{said}</svg>")
 
 
 def _doubted(figure: Any, screen: Screen) -> Any:

@@ -165,9 +165,7 @@ def _no_hits(screen: Screen) -> str:
 
 
 def _hits_table(screen: Screen, shown: int) -> str:
-    ranked = screen.ranked()
-    head = [*COLUMNS.values()]
-    rows = []
+    ranked, head, rows = screen.ranked(), [*COLUMNS.values()], []
     for rank, hit in enumerate(ranked[:TABLE], start=1):
         facts = hit_row(rank, hit)
         specific = [contact for contact in hit.contacts or () if contact.kind != "Hydrophobic"]
@@ -339,7 +337,7 @@ def _pose(receptor: Receptor, hit: Hit) -> dict[str, Any]:
     ligand, found = contacts(receptor, hit.best)
     return {
         "mol": Chem.MolToMolBlock(_polar(ligand)),
-        "diagram": diagram(ligand, found),
+        "diagram": diagram(ligand, found, width=560, height=440),
         "contacts": [_contact(contact) for contact in found],
     }
 
@@ -375,8 +373,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> 
 
 
 def _image(figure: Any, alternative: str) -> str:
-    data = io.BytesIO()
-    figure.savefig(data, format="png")
+    figure.savefig(data := io.BytesIO(), format="png")
     encoded = base64.b64encode(data.getvalue()).decode("ascii")
     return f"<figure><img alt='{_text(alternative)}' src='data:image/png;base64,{encoded}'></figure>"
 
@@ -386,7 +383,8 @@ def _flat(facts: Any, name: str = "") -> Iterable[tuple[str, Any]]:
         for key, value in facts.items():
             yield from _flat(value, f"{name} {key}".strip())
     else:
-        yield name, " x ".join(map(str, facts)) if isinstance(facts, list) else facts
+        sign = ", " if name.endswith("center") else " x "
+        yield name, sign.join(map(str, facts)) if isinstance(facts, list) else facts
 
 
 def _without_numbers(reason: str) -> str:

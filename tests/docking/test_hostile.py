@@ -171,6 +171,7 @@ def test_every_row_ends_prepared_or_with_its_reason(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_every_row_ends_docked_or_with_its_reason(
     library: list[Entry], executor: Any, tutorial: Any, tmp_path: Path
 ) -> None:

@@ -52,13 +52,12 @@ def test_the_diagram_names_each_residue_once_and_needs_no_network(
     assert not re.search(r"(src|href)=['\"]https?:", svg)
 
 
-def test_labels_do_not_overlap(tutorial: Any, reference_pose: Docked) -> None:
+@pytest.mark.parametrize("size", [{}, {"width": 560, "height": 440}])
+def test_labels_do_not_overlap(tutorial: Any, reference_pose: Docked, size: dict[str, int]) -> None:
     ligand, found = interactions.contacts(tutorial[0], reference_pose)
+    svg = interactions.diagram(ligand, found, **size)
     boxes = [
-        (float(x), float(y))
-        for x, y in re.findall(
-            r"<rect x='([-\d.]+)' y='([-\d.]+)' width='108'", interactions.diagram(ligand, found)
-        )
+        (float(x), float(y)) for x, y in re.findall(r"<rect x='([-\d.]+)' y='([-\d.]+)' width='108'", svg)
     ]
     assert len(boxes) > 4
     for i, (x, y) in enumerate(boxes):

@@ -97,6 +97,7 @@ COMPLEXES = {
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMPLEXES)
 def test_on_three_receptors_every_claim_is_true(name: str, tmp_path: Path) -> None:
     import cellmill

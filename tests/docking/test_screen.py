@@ -304,6 +304,7 @@ def test_pictures_show_model_and_baseline(screen: Screen, tmp_path: Path) -> Non
         assert path.stat().st_size > 5000
     svg = plots.top_grid(screen, 5)
     assert svg.startswith("<svg")
+    assert svg.count(" kcal/mol</text>") == svg.count(">chosen at random<") + svg.count(">predicted -") == 5
     assert "unchecked: no known pose was redocked" in svg
     assert "unchecked: no known pose was redocked" in figure.get_supxlabel()
     screen.verdict = Verdict("reproduced", "found again")

@@ -77,12 +77,12 @@ FAULTS = {
     ),
     "warm-inputs": Fault(
         "csched/src/policy_least_loaded.c",
-        "(i == warm ? 0 : WARM_NS)",
-        "(i == warm ? WARM_NS : 0)",
+        "(i == warm ? 0 : elsewhere)",
+        "(i == warm ? elsewhere : 0)",
         "test_policy",
     ),
     "map-wraps": Fault(
-        "csched/src/state_map.c",
+        "csched/src/state_map.h",
         "uint32_t gone = age > MAP_POSITIONS ? age - MAP_POSITIONS : 0;",
         "uint32_t gone = age > 2 * MAP_POSITIONS ? age - MAP_POSITIONS : 0;",
         "test_state_map",

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,9 @@ with contextlib.suppress(ModuleNotFoundError):  # tests of an installed wheel do
     # A busy machine is no failure.
     settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("any machine")
+
+# nbformat's schemas do without one of their formats: its parser is made on import, in most of nbformat's time.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -3,7 +3,7 @@ run time, with what else of the file belongs to the pocket."""
 
 from __future__ import annotations
 
-import warnings
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -234,10 +234,11 @@ def m2_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
 
 def tutorial_folder() -> Path:
     """The folder of the installed ProLIF that holds its tutorial complex."""
-    with warnings.catch_warnings(record=True):  # MDAnalysis, on import, insists on showing its deprecations
-        import prolif.datafiles
-
-    folder = Path(prolif.datafiles.datapath) / "vina"
+    # Without importing it, which takes seconds.
+    found = importlib.util.find_spec("prolif")
+    if found is None or found.origin is None:
+        raise DockingInputError("The tutorial complex comes with ProLIF; install prolif>=2.0.")
+    folder = Path(found.origin).parent / "data" / "vina"
     if not (folder / "rec.pdb").is_file():
         raise DockingInputError(f"This ProLIF has no tutorial complex in {folder}; install prolif>=2.0.")
     return folder

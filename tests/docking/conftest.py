@@ -86,12 +86,36 @@ def engine(small_target: Any) -> Any:
     return Engine(small_target, DockSettings(spacing=0.6))
 
 
-@pytest.fixture
-def executor() -> Iterator[Any]:
-    """Two worker processes as the default executor for one test."""
+@pytest.fixture(scope="session")
+def library() -> Any:
+    """A hundred and fifty molecules."""
+    from tests.docking.quick_screen import molecules
+
+    return molecules()
+
+
+@pytest.fixture(scope="session")
+def screen(library: Any) -> Any:
+    """A screen of two rounds whose scores are size alone, for all tests that only read it: training takes seconds."""
+    from tests.docking.quick_screen import screened
+
+    return screened(library)
+
+
+@pytest.fixture(scope="session")
+def chemists() -> Iterator[Any]:
+    """Two worker processes for all these tests: each takes a second or more to import the chemistry packages."""
     import cellmill
 
     with cellmill.Executor(max_workers=2) as ex:
-        cellmill.set_default_executor(ex)
         yield ex
-        cellmill.set_default_executor(None)
+
+
+@pytest.fixture(autouse=True)
+def executor(chemists: Any) -> Iterator[Any]:
+    """They are the default executor, also for a test whose screen asks for one by itself."""
+    import cellmill
+
+    cellmill.set_default_executor(chemists)
+    yield chemists
+    cellmill.set_default_executor(None)

@@ -20,15 +20,7 @@ from docking.records import Docked, Entry
 from docking.screen import Hit, Screen
 from docking.splits import SPLITS, blocks_of, groups, validate_by
 from docking.surrogate import validate
-from tests.docking.test_screen import QuickDock, library, screened
-
-__all__ = ["library"]  # a fixture
-
-
-@pytest.fixture(scope="module")
-def screen(library: list[Entry]) -> Screen:
-    """A screen whose scores are size alone."""
-    return screened(library)
+from tests.docking.quick_screen import QuickDock
 
 
 def test_an_interval_is_the_percentile_bootstrap() -> None:

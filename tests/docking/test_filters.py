@@ -17,8 +17,8 @@ from docking.ligand import to_pdbqt
 from docking.records import Docked, DockingInputError, Entry, Final
 from docking.report import write_report
 from docking.screen import Hit, Screen
+from tests.docking.quick_screen import QuickDock
 from tests.docking.test_report import _moved
-from tests.docking.test_screen import QuickDock
 
 
 @pytest.fixture(scope="module")

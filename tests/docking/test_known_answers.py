@@ -35,6 +35,14 @@ def main() -> Iterator[Callable[[list[str]], int]]:
     cellmill.set_default_executor(None)
 
 
+@pytest.fixture
+def receptor(pocket: list[str], tmp_path: Path) -> str:
+    """A file with the pocket of the tutorial's receptor: the whole one takes seconds to be prepared each time."""
+    path = tmp_path / "pocket.pdb"
+    path.write_text("\n".join(pocket) + "\n")
+    return str(path)
+
+
 def table_of(smiles: list[str], scores: list[float]) -> Table:
     sizes = heavy_atoms(smiles)
     told = zip(smiles, scores, sizes, strict=True)
@@ -110,9 +118,9 @@ def test_the_table_that_comes_with_the_package_tells_how_it_was_made() -> None:
 
 
 def test_a_library_is_docked_completely_and_goes_on_where_it_was(
-    main: Any, tmp_path: Path, capsys: Any
+    main: Any, receptor: str, tmp_path: Path, capsys: Any
 ) -> None:
-    given = ["complete", "--receptor", "tutorial", "--generate", "6", *SMALL]
+    given = ["complete", "--receptor", receptor, "--generate", "6", *SMALL]
     assert main([*given, "--out", str(tmp_path / "a")]) == 0
     dockings = tmp_path / "a" / "dockings.jsonl"
     lines = dockings.read_text().splitlines(keepends=True)
@@ -124,7 +132,8 @@ def test_a_library_is_docked_completely_and_goes_on_where_it_was(
     again = read_table(tmp_path / "a" / "complete.csv.gz")
     (tmp_path / "first.csv.gz").write_bytes(first)
     assert again.rows == read_table(tmp_path / "first.csv.gz").rows
-    assert any("python -m docking complete --receptor tutorial --generate 6" in line for line in again.made)
+    made = f"python -m docking complete --receptor {receptor} --generate 6"
+    assert any(made in line for line in again.made)
     assert any("evaluations 3000" in line for line in again.made)
 
 
@@ -189,7 +198,7 @@ def test_an_active_among_the_decoys_is_left_out() -> None:
         together(known, others[:2])
 
 
-def test_actives_and_decoys_from_a_shell(main: Any, tmp_path: Path, capsys: Any) -> None:
+def test_actives_and_decoys_from_a_shell(main: Any, receptor: str, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "a.smi").write_text("".join(f"{'C' * n}N a{n}\n" for n in range(2, 9)))
     (tmp_path / "d.smi").write_text("CCN same\n" + "".join(f"{'C' * n}O d{n}\n" for n in range(2, 9)))
     given = [
@@ -197,7 +206,7 @@ def test_actives_and_decoys_from_a_shell(main: Any, tmp_path: Path, capsys: Any)
         str(tmp_path / "a.smi"),
         str(tmp_path / "d.smi"),
         "--receptor",
-        "tutorial",
+        receptor,
         *SMALL,
     ]
     assert main([*given, "--searches", "1", "--conformers", "0", "--out", str(tmp_path / "out")]) == 0

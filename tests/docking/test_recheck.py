@@ -19,9 +19,7 @@ from docking.receptor import load_complex, tutorial_folder
 from docking.recheck import Files, contradictions
 from docking.records import Docked, DockingInputError, DockSettings, Entry, Search
 from docking.screen import Screen
-from tests.docking.test_screen import QuickDock, library
-
-__all__ = ["library"]  # a fixture
+from tests.docking.quick_screen import QuickDock
 
 QNB = "OC(c1ccccc1)(c1ccccc1)C(=O)O[C@H]1C[NH+]2CCC1CC2"
 

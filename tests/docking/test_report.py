@@ -22,9 +22,7 @@ from docking.records import Docked, Entry
 from docking.redock import judge
 from docking.report import POSES, write_report
 from docking.screen import Hit, Screen
-from tests.docking.test_screen import QuickDock, library, screened
-
-__all__ = ["library"]  # a fixture
+from tests.docking.quick_screen import QuickDock, screened
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +58,13 @@ class Links(html.parser.HTMLParser):
 
 
 def test_the_report_tells_the_screen_and_loads_nothing(
-    known: tuple[Receptor, Reference, str], library: list[Entry], tmp_path: Path
+    known: tuple[Receptor, Reference, str], library: list[Entry], screen: Screen, tmp_path: Path
 ) -> None:
     receptor, reference, pose = known
     odd = Entry(0, "<b>", "<script>alert(1)</script>", "SMILES does not parse")
-    screen = screened([odd, *library], pose=pose, failing=frozenset([library[3].smiles]))
+    shared = screen
+    screen = screened([odd, *library], check=False, pose=pose, failing=frozenset([library[3].smiles]))
+    screen.validation, screen.splits = shared.validation, shared.splits  # which takes most of the time
     wrong = judge([Docked("x", -9.0, _moved(pose))], reference)
     effort = choose_effort(Noise(Probe("known", (-9.0, -8.0), 2.0), ()), 10, 60.0)
     path = tmp_path / "report.html"
@@ -131,8 +131,8 @@ def test_poses_are_stepped_through_in_a_browser(
     errors: list[Any] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
-        page = browser.new_page()
-        page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card
+        page = browser.new_page(viewport={"width": 800, "height": 600})
+        page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card: a small page
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(error))
         page.goto((tmp_path / "report.html").as_uri())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
@@ -15,68 +14,10 @@ from rdkit import Chem
 from rdkit.Chem import rdMolAlign
 
 from docking import controls, outputs, plots
-from docking.features import heavy_atoms
-from docking.library import couple, pairs
 from docking.records import Docked, DockingInputError, Entry, Final, Search, Verdict, unchecked
 from docking.screen import Hit, Screen
 from docking.searches import combine
-
-
-class QuickDock:
-    """Answers like the parallel function ``dock``: the score is size, some molecules fail."""
-
-    def __init__(self, failing: frozenset[str] = frozenset(), pose: str = "") -> None:
-        self.failing, self.pose = failing, pose
-        self.asked: list[str] = []
-
-    def map(
-        self, smiles: Iterable[str], searches: Iterable[Search], *, return_exceptions: bool
-    ) -> Iterator[Any]:
-        assert return_exceptions
-        for text, search in zip(smiles, searches, strict=True):
-            call = self(text, search)
-            yield call.exception() or call.result()
-
-    def __call__(self, text: str, search: Search) -> Future[Docked]:
-        self.asked.append(text)
-        call: Future[Docked] = Future()
-        if text in self.failing:
-            call.set_exception(RuntimeError("worker lost"))
-        else:
-            better = search.number + search.exhaustiveness
-            call.set_result(Docked(text, round(-0.3 * float(heavy_atoms([text])[0]) - better, 4), self.pose))
-        return call
-
-
-class Inline:
-    """Answers like a batched parallel function."""
-
-    def __init__(self, scores: Any) -> None:
-        self.scores = scores
-
-    def map(self, smiles: list[str]) -> Iterator[Any]:
-        return iter(self.scores(smiles))
-
-
-@pytest.fixture(scope="module")
-def library() -> list[Entry]:
-    return [Entry(row, smiles, f"m{row}") for row, smiles in enumerate(couple(pairs(150, seed=2)), start=1)]
-
-
-def screened(library: list[Entry], **options: Any) -> Screen:
-    screen = Screen(library, QuickDock(**options), seed=4)
-    screen.dock_start(30)
-    for _ in range(2):
-        model = screen.train()
-        screen.infer(Inline(model.scores))
-        screen.dock_best(6)
-    return screen
-
-
-@pytest.fixture(scope="module")
-def screen(library: list[Entry]) -> Screen:
-    """One for all tests that only read it: training takes seconds."""
-    return screened(library)
+from tests.docking.quick_screen import Inline, QuickDock, screened
 
 
 def test_the_loop_finds_better_molecules_than_chance(screen: Screen) -> None:
@@ -88,7 +29,8 @@ def test_the_loop_finds_better_molecules_than_chance(screen: Screen) -> None:
 
 
 def test_the_same_seed_gives_the_same_hits(library: list[Entry], screen: Screen) -> None:
-    assert [hit.key() for hit in screened(library).ranked()] == [hit.key() for hit in screen.ranked()]
+    again = screened(library, check=False)
+    assert [hit.key() for hit in again.ranked()] == [hit.key() for hit in screen.ranked()]
 
 
 class Late(Future[Docked]):
@@ -172,7 +114,7 @@ def test_failures_are_rows_with_a_reason_and_unusable_rows_are_never_asked(
 ) -> None:
     mixed = [Entry(0, "nonsense", "bad", "SMILES does not parse"), *library]
     broken = frozenset(entry.smiles for entry in library[::5])
-    screen = screened(mixed, failing=broken)
+    screen = screened(mixed, check=False, failing=broken)
     assert "nonsense" not in screen.dock.asked
     path = tmp_path / "hits.csv"
     outputs.write_csv(screen, path)

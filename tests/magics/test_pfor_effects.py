@@ -33,8 +33,7 @@ ON_CLUSTERS = [
 
 def compare(notebook: Notebook, case: Case) -> None:
     """Run a loop both ways; what differs is shown."""
-    notebook.run(BEGIN).ok()
-    notebook.run(case.prepare).ok()
+    notebook.run(f"{BEGIN}\n{case.prepare}").ok()
     output = notebook.run(case.magic).ok()
     given = json.dumps([case.prepare, case.plain])
     assert notebook.value(f"differing(*{given}, globals())") == "{}", output.stderr

@@ -17,7 +17,7 @@ from tests.equality.hunt import failures
 from tests.equality.runner import Runner
 
 FIXED = 60  # programs of every run
-SECONDS = {"local": 2.0}  # of programs that no run has had before; of other backends one
+SECONDS = {"local": 4.0}  # of programs that no run has had before; of other backends one
 LONG_SECONDS = {"local": 600.0}
 
 

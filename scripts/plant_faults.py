@@ -61,7 +61,7 @@ FAULTS = {
         "csched/src/task.c",
         "if (!has_value(from->status) || task_input",
         "if ((!has_value(from->status) && position > 1) || task_input",
-        "test_graph test_csched test_submit",
+        "test_dag test_drain",
     ),
     "cancel-waiting": Fault(
         "csched/src/cancel.c",

@@ -55,12 +55,16 @@ def test_nbclient_leaves_nothing_undone(tmp_path: Path, load: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["local", "threads", "dask"])
-def test_a_cell_waits_on_every_backend(own_kernel: Notebook, tmp_path: Path, backend: str) -> None:
-    own_kernel.run("%load_ext cellmill").ok()
-    own_kernel.run(f"%cellmill backend {backend}").ok()
-    run_by_program(own_kernel, WRITE.format(folder=str(tmp_path))).ok()
-    assert run_by_program(own_kernel, "for i in range(4): write(i)").ok().stderr == ""
-    assert len(list(tmp_path.iterdir())) == 4
+def test_a_cell_waits_on_every_backend(notebook: Notebook, tmp_path: Path, backend: str) -> None:
+    """In a kernel that was reset (`%reset`), which takes what Dask's processes are started by."""
+    notebook.run(f"%cellmill backend {backend}").ok()
+    try:
+        run_by_program(notebook, WRITE.format(folder=str(tmp_path))).ok()
+        assert run_by_program(notebook, "for i in range(4): write(i)").ok().stderr == ""
+        assert len(list(tmp_path.iterdir())) == 4
+    finally:
+        notebook.run("%cellmill backend local").ok()
+        notebook.run("%cellmill workers 2").ok()
 
 
 def test_variables_of_a_task_are_there_in_the_next_cell(notebook: Notebook) -> None:

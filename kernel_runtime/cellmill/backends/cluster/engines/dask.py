@@ -22,7 +22,7 @@ from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_left import DaskStore
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
-from .dask_own import OwnWorkers
+from .dask_own import OwnWorkers, let_spawn
 from .dask_quiet import large_message, leave
 from .dask_values import HeldByDask
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
@@ -110,6 +110,7 @@ class DaskEngine:
             **{RENAMED.get(name, name): value for name, value in self._options.items()},
         }
         try:
+            let_spawn()
             self._cluster = self._distributed.LocalCluster(**settings)
             self._client = self._distributed.Client(
                 self._cluster, set_as_default=False, timeout=START_SECONDS

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Collection
@@ -16,6 +17,13 @@ from typing import Any
 
 LONG_SECONDS = 1.0  # of a pack, from which on there is a worker to spare
 _OVER = ("closed", "failed")  # of a nanny
+
+
+def let_spawn() -> None:
+    """Let processes be spawned after IPython's ``%reset``, which deletes a name that `multiprocessing` reads."""
+    main = sys.modules.get("__main__")
+    if main is not None and not hasattr(main, "__spec__"):
+        main.__spec__ = None
 
 
 class OwnWorkers:
@@ -40,6 +48,7 @@ class OwnWorkers:
 
     def look(self, packs: Collection[int]) -> None:
         """Called now and then, with the packs that are outstanding."""
+        let_spawn()  # a nanny may start its worker again at any time
         with self._lock:
             self._refill()
             now = time.monotonic()

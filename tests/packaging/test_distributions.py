@@ -87,6 +87,7 @@ def test_wheel_metadata(distributions: Distributions) -> None:
         "cloudpickle",
         "ipykernel",
         "ipywidgets",
+        "pyzmq",
     ]
     for extra in ("docking", "dask", "ray", "report", "lab", "test", "all"):
         assert f"Provides-Extra: {extra}" in text

@@ -187,6 +187,5 @@ static void a_profile_has_a_thread_while_it_is_wanted(void)
 }
 
 MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(another_process_ends_with_it),
-     TEST(signals_are_not_for_the_watch_thread),
-     TEST(regions_are_mapped_and_dropped), TEST(what_others_wrote_cannot_be_changed),
-     TEST(a_profile_has_a_thread_while_it_is_wanted))
+     TEST(signals_are_not_for_the_watch_thread), TEST(regions_are_mapped_and_dropped),
+     TEST(what_others_wrote_cannot_be_changed), TEST(a_profile_has_a_thread_while_it_is_wanted))

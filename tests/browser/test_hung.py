@@ -18,6 +18,7 @@ def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> 
         page.evaluate("() => { for (;;) {} }")
     with pytest.raises(chromium.Hung, match="not ended after 1 s"):
         watch.check([page])
+    watch.stop()
     profile.close()
     page = profile.context().new_page()
     assert page.evaluate("() => 6 * 7") == 42

@@ -142,9 +142,9 @@ def follow(frame, event, argument):
         forked.append(frame.f_code.co_name)
     return follow
 
+threading.settrace(follow)  # first: the thread that starts a worker may start the next one, too
 ex = Executor(1)
 ex.submit(bytes, 100_000).result()
-threading.settrace(follow)
 ex.set_workers(2)
 ex.submit(bytes, 1).result()
 while "close_passed" not in forked:

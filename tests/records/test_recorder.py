@@ -177,7 +177,7 @@ def test_a_killed_kernel_leaves_what_was_written(tmp_path: Path, seed: int) -> N
     (run,) = cellmill.runs(folder)
     record = cellmill.open_record(run)
     assert record.state == "cut off"
-    assert 1000 < len(record) <= run.succeeded  # counts are written a moment after journeys
+    assert least / 40 < len(record) <= run.succeeded  # counts are written a moment after journeys
     assert run.figures is not None
     assert run.figures.tasks == len(record)
     positions = [row["position"] for row in record.journeys()]

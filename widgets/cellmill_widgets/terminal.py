@@ -39,6 +39,7 @@ class _Heard:
     def write(self, words: str) -> int:
         """Text of the program."""
         if os.getpid() != self._pid:  # a forked child: the lock may have been held by a thread it has not
+            self._under.write(self._terminal.before_words_of_a_child(words))
             return int(self._under.write(words) or 0)
         with self._terminal.printing(words):
             return int(self._under.write(words) or 0)
@@ -63,6 +64,7 @@ class Terminal:
         self._drawn = False
         self._writing = False
         self._unfinished = False
+        self._going = False  # runs, so that the line may be drawn at any moment
         self._lines = 0
         self._left: list[str] = []
         self._folded: list[View] = []
@@ -100,9 +102,17 @@ class Terminal:
                 self._unfinished = not words.endswith("\n")
             self._write_left()
 
+    def before_words_of_a_child(self, words: str) -> str:
+        """Return what a forked child writes before text of its own: its parent may have drawn the line meanwhile."""
+        clearing = "\r\x1b[2K" if (self._drawn or self._going) and not self._unfinished else ""
+        if words:
+            self._unfinished = not words.endswith("\n")
+        return clearing
+
     def draw(self, views: Sequence[View]) -> None:
         """Redraw the line; nothing where stderr is no terminal, or in the middle of a line of the program's."""
         running = [view for view in views if not view.finished]
+        self._going = bool(running)
         if not running or not _is_terminal(sys.stderr):
             return
         whole = running[0] if len(running) == 1 else total(running)
@@ -135,7 +145,7 @@ class Terminal:
                 self._write("\n")
                 self._unfinished = False
             self._write_left()
-            self._lines, self._folded = 0, []
+            self._lines, self._folded, self._going = 0, [], False
 
     def _clear(self) -> None:
         if self._drawn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -100,6 +101,25 @@ def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, w
     assert (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"])) == before
     assert client.submit(tasks.double, 4).result(SECONDS) == 8
     _comes(lambda: not [key for key in client.who_has() if str(key).startswith("cellmill")])
+
+
+def test_log_records_of_a_worker_are_not_those_of_the_task_that_it_runs(client: Any, gate: Gate) -> None:
+    """It logs each thing that it is asked, on the thread of its event loop."""
+    records: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("distributed.worker")
+    logger.addHandler(handler)
+    try:
+        with Executor(backend=client) as ex:
+            held = [ex.submit(tasks.hold, gate.folder, i) for i in range(2)]
+            gate.wait_started(2)
+            assert len(client.run(os.getpid)) == 2
+            gate.release(2)
+            assert [future.result(SECONDS) for future in held] == [0, 1]
+    finally:
+        logger.removeHandler(handler)
+    assert records == []
 
 
 def test_fewer_workers_than_a_cluster_has(client: Any) -> None:

@@ -62,8 +62,7 @@ def test_nothing_is_left_of_executors(
 ) -> None:
     """Also of those whose single calls belong to a run that was not ended.
 
-    What the first one of a backend loads stays: of clusters `ex` has loaded it. What a Ray of our own leaves is asked
-    by `own_ray`.
+    What the first one of a backend loads stays. What a Ray of our own leaves is asked by `own_ray`.
     """
     made: list[weakref.ref[object]] = []
     where = shared if backend == "ray" else backend
@@ -81,8 +80,7 @@ def test_nothing_is_left_of_executors(
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))
 
-    if not able.outside:
-        use()
+    use()
     ex.run_on_workers(os.getpid)
     before = descriptors()
     for _ in range(1 if able.outside else 10):

@@ -149,6 +149,7 @@ class DaskEngine:
     def close(self) -> None:
         self._closed = True
         self._changes.set()
+        self._heartbeats.end()
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
         if self._placeholders is not None:

@@ -19,9 +19,7 @@ class Heartbeats:
 
     def __init__(self) -> None:
         self._asked: dict[str, float] = {}  # by address: when the worker is asked again, in monotonic seconds
-        self._seen: dict[
-            str, float
-        ] = {}  # by address: the moment of the last answer, by the clock of the worker
+        self._seen: dict[str, float] = {}  # by address: moment of the last answer, by the worker's clock
         self._name = ""
         self._heard: Heard | None = None
 
@@ -33,6 +31,10 @@ class Heartbeats:
             if now >= self._asked.get(address, 0.0):
                 self._asked[address] = now + ASK_SECONDS
                 client.loop.add_callback(self._install, client, address, message)
+
+    def end(self) -> None:
+        """Ask no more. An answer that a worker still owes is not waited for by what ``heard`` belongs to."""
+        self._heard = None
 
     async def _install(self, client: Any, address: str, message: bytes) -> None:
         with contextlib.suppress(Exception):  # one that is going, or too busy to hear

@@ -1,7 +1,8 @@
 """Output of tasks on a remote worker: framed by task and stream, and gathered until the pack's reply.
 
-sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks have
-started while no other kernel's do, write into frames; other code writes where it did before.
+sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks may have
+started, write into frames; other code writes where it did before. A task may have started a thread that began after the
+only lane of this process did: those that ran before are the cluster's (its event loop, which logs what it is asked).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -18,6 +20,7 @@ from .context import RemoteContext
 
 _listening: dict[int, OutputCapture] = {}  # by thread
 _lock = threading.Lock()
+_earlier: weakref.WeakSet[threading.Thread] = weakref.WeakSet()  # ran before the lanes that listen: not tasks'
 _records: list[Callable[[], None]] = []  # what has log records stay here again
 
 
@@ -50,6 +53,8 @@ class OutputCapture:
         """Capture output of the calling thread, which runs tasks from now on."""
         self._thread = threading.get_ident()
         with _lock:
+            if not _earlier:
+                _earlier.update(threading.enumerate())
             _listening[self._thread] = self
             for number, name in ((STDOUT, "stdout"), (STDERR, "stderr")):
                 now = getattr(sys, name)
@@ -85,6 +90,7 @@ class OutputCapture:
                 setattr(sys, name, now.before)
         while _records:
             _records.pop()()
+        _earlier.clear()
 
     # -- for a TaskStream
 
@@ -103,8 +109,7 @@ class OutputCapture:
 
 def _speaker() -> OutputCapture | None:
     found = _listening.get(threading.get_ident())
-    if found is None and len(_listening) == 1:
-        # a thread that the only task here may have started
+    if found is None and len(_listening) == 1 and threading.current_thread() not in _earlier:
         found = next(iter(_listening.values()), None)
         if found is not None and not found._task.ticket:
             return None

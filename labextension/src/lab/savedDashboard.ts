@@ -40,13 +40,20 @@ class SavedDashboard extends Panel {
 
   /** Draw an output; resolves when its still is drawn. */
   async renderModel(model: MimeModel): Promise<void> {
-    this._drop();
-    this._factory = undefined;
+    const widget = widgetOf(model);
+    if (widget === undefined || widget !== this._widget) {
+      this._drop();
+      this._factory = undefined;
+    } // else another still of it: the widget keeps its focus, and what a person is about to do
+    this._widget = widget;
     this._still?.dispose();
-    this._still = this._rendermime.createRenderer(STILL);
-    this.addWidget(this._still);
+    const still = this._rendermime.createRenderer(STILL);
+    this._still = still;
+    this.insertWidget(0, still);
+    this._choose();
     this._follow(model);
-    await this._still.renderModel(model);
+    await still.renderModel(model);
+    showPicture(still.node, model);
   }
 
   /**
@@ -112,8 +119,29 @@ class SavedDashboard extends Panel {
   private readonly _rendermime: Rendermime;
   private readonly _observer: MutationObserver;
   private _factory: ReturnType<Rendermime['getFactory']>;
+  private _widget: string | undefined;
   private _timer = 0;
   private _still: Renderer | null = null;
   private _live: Renderer | null = null;
   private _drawn = Promise.resolve();
+}
+
+/** HTML of a notebook that is not trusted is shown without its pictures. An SVG as an image runs nothing. */
+function showPicture(node: HTMLElement, model: MimeModel): void {
+  const html = model.data[STILL];
+  const image = node.querySelector('.cellmill-still img');
+  if (typeof html !== 'string' || image === null || image.hasAttribute('src')) {
+    return;
+  }
+  const page = new DOMParser().parseFromString(html, 'text/html');
+  const source = page.querySelector('.cellmill-still img')?.getAttribute('src') ?? '';
+  if (source.startsWith('data:image/svg+xml;base64,')) {
+    image.setAttribute('src', source);
+  }
+}
+
+/** The model of an output's widget; undefined where it has none. */
+function widgetOf(model: MimeModel): string | undefined {
+  const view = model.data[WIDGET] as { model_id?: string } | undefined;
+  return view?.model_id;
 }

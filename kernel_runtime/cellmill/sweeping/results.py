@@ -7,8 +7,30 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import BackendError, in_words
+from ..futures import Future, SettledOwner
 
 RESULT, ERROR = "result", "error"
+
+
+class SweepCounts(NamedTuple):
+    """Points by their state; ``open`` are those of which nothing was begun, or that were cancelled."""
+
+    open: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+
+
+class Known(SettledOwner):
+    """The owner of futures of points that are over."""
+
+    def call_text(self, future: Future) -> str:
+        """Nothing was kept for it."""
+        return "of a point that is known"
+
+
+KNOWN = Known()
 
 
 class Outcome(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future as BaseFuture
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import notices
 from ..diagnostics.blame import cancelling
@@ -16,7 +17,7 @@ from ..diagnostics.boundary import bounded
 from ..diagnostics.short_text import counted
 from ..errors import CellmillError, UsageError
 from ..executor import Executor, default_executor
-from ..futures import Future, SettledOwner, settled
+from ..futures import Future, settled
 from ..memo.calls import Memo, memo_of
 from ..memo.function_key import FunctionKey
 from ..memo.recording import unpacked
@@ -25,33 +26,12 @@ from ..parallel import ParallelFunction, parallel
 from ..run_registry import Run
 from ..task import TaskOptions, path_of
 from . import results
-from .axes import Plan, place_of, plan_of
-from .results import Outcome
+from .axes import Axis, Plan, place_of, plan_of
+from .results import KNOWN, Outcome, SweepCounts
 from .run_end import Rest
 
 Places = tuple[int, ...]
 _HERE = ("threads", "inline")  # backends whose tasks change what the function refers to, here
-
-
-class SweepCounts(NamedTuple):
-    """Points by their state; ``open`` are those of which nothing was begun, or that were cancelled."""
-
-    open: int
-    waiting: int
-    running: int
-    done: int
-    failed: int
-
-
-class _Known(SettledOwner):
-    """The owner of futures of points that are over."""
-
-    def call_text(self, future: Future) -> str:
-        """Nothing was kept for it."""
-        return "of a point that is known"
-
-
-_KNOWN = _Known()
 
 
 @bounded
@@ -111,6 +91,9 @@ class Sweep:
         self._futures: dict[Places, Future] = {}
         self._runs: list[Run] = []
         self._numbers = itertools.count(1)
+        self._stops = 0  # how often it was stopped: what is being begun ends, too
+        self._watchers: list[Callable[[], None]] = []
+        self._display: Any = None
         if self._memo is not None:
             self._digest = self._state()
             self._find(self._all())
@@ -157,7 +140,10 @@ class Sweep:
 
     def errors(self) -> list[tuple[dict[str, Any], BaseException]]:
         """(parameters, error) of each point that failed."""
-        return [(at, outcome.error) for at, outcome in self._over() if outcome.error is not None]
+        over = self.state()[1]
+        return [
+            (self._plan.parameters(at), outcome.error) for at, outcome in over if outcome.error is not None
+        ]
 
     # -- what it does
 
@@ -191,7 +177,7 @@ class Sweep:
             if future is not None:
                 return future
             if known is not None:
-                return settled(_KNOWN, known.value, known.error)
+                return settled(KNOWN, known.value, known.error)
 
     point = __call__
 
@@ -224,19 +210,51 @@ class Sweep:
         """Cancel points that have not begun and interrupt those that run; how many that were. They are open again."""
         with self._changed:
             runs = list(self._runs)
+            self._stops += 1
         with cancelling(f"stop() of the sweep over {self.name}"):
             return sum(run.stop() for run in runs)
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{axis.name}: {counted(len(axis.values), 'value')}" for axis in self._plan.axes)
+        return f"<cellmill.Sweep {self.name}({axes}): {self.progress()}>"
+
+    def _ipython_display_(self) -> None:
+        # by name: drawing needs it, and nothing here needs drawing before the first time
+        display = importlib.import_module("cellmill.sweeping.display")
+        self._display = display.show(self, self._display)
+
+    # -- for its display
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call this, from any thread, whenever a point begins or ends."""
+        self._watchers.append(callback)
+
+    def plan_axes(self) -> tuple[Axis, ...]:
+        """The axes with the places of defaults."""
+        return self._plan.axes
+
+    def state(self) -> tuple[results.Table, list[tuple[Places, Outcome]]]:
+        """What is over, as rows, and (places, outcome) of each row."""
+        with self._changed:
+            self._note_all()
+            found = sorted(self._outcomes.items(), key=lambda each: each[0])
+        return self._table_of(found), found
+
+    def progress(self) -> str:
+        """Points by their state, in words."""
         state = self.counts()
         told = [f"{state.done:,} of {counted(len(self), 'point')} done"]
-        told += [
-            f"{getattr(state, word):,} {word}"
-            for word in ("failed", "running", "waiting")
-            if getattr(state, word)
-        ]
-        return f"<cellmill.Sweep {self.name}({axes}): {', '.join(told)}>"
+        others = ("failed", "running", "waiting")
+        told += [f"{getattr(state, word):,} {word}" for word in others if getattr(state, word)]
+        return ", ".join(told)
+
+    def busy(self) -> bool:
+        """Whether a point runs or waits."""
+        return bool(self._futures)
+
+    def begin_at(self, places: Places) -> None:
+        """Run the point at these places of the axes, unless it is known or runs."""
+        self._begin(lambda: [places][: places not in self._outcomes and places not in self._futures])
 
     # -- its points
 
@@ -256,14 +274,12 @@ class Sweep:
             for axis in self._plan.axes
         )
 
-    def _over(self) -> list[tuple[dict[str, Any], Outcome]]:
-        with self._changed:
-            self._note_all()
-            found = sorted(self._outcomes.items(), key=lambda each: each[0])
-        return [(self._plan.parameters(places), outcome) for places, outcome in found]
-
     def _table(self) -> results.Table:
-        return results.table((*(axis.name for axis in self._plan.axes), *self._plan.given), self._over())
+        return self.state()[0]
+
+    def _table_of(self, found: list[tuple[Places, Outcome]]) -> results.Table:
+        names = (*(axis.name for axis in self._plan.axes), *self._plan.given)
+        return results.table(names, [(self._plan.parameters(places), outcome) for places, outcome in found])
 
     def _state(self) -> bytes | None:
         """The digest of the function with all that it refers to; None where it has none."""
@@ -282,6 +298,7 @@ class Sweep:
             if stale:
                 self._outcomes.clear()
                 self._futures.clear()
+                self._changed.notify_all()
         if stale and count:
             notices.warn(
                 f"{self.name}, or something that it refers to, has changed: the sweep shows {counted(count, 'result')} "
@@ -309,14 +326,19 @@ class Sweep:
                     self._find(iter(points))
                     over = self._outcomes
                     points = [at for at in points if at not in over or over[at].error is not None]
-            return self._submit(executor, points) if points else {}
+            begun = self._submit(executor, points) if points else {}
+        self._tell()
+        return begun
 
     def _submit(self, executor: Executor, points: list[Places]) -> dict[Places, Future]:
         run = executor.open_run(self._options.name or self.name, self._function, len(points))
         rest = Rest(run, self._runs)
-        begun = {}
+        begun: dict[Places, Future] = {}
+        stops = self._stops
         try:
             for places in points:
+                if self._stops != stops:
+                    break
                 args, kwargs = self._plan.call(places)
                 called = self._function
                 try:
@@ -324,7 +346,7 @@ class Sweep:
                         called, args = self._memo.run, (self._memo.key(args, kwargs), *args)
                     future = executor.submit_in(run, called, args, self._options, kwargs)
                 except CellmillError as error:  # its arguments cannot be sent
-                    future = settled(_KNOWN, None, error)
+                    future = settled(KNOWN, None, error)
                 with self._changed:
                     self._outcomes.pop(places, None)
                     self._futures[places] = begun[places] = future
@@ -339,6 +361,7 @@ class Sweep:
             rest.less()
             with self._changed:
                 self._note(places, future)
+            self._tell()
 
         return ended
 
@@ -362,3 +385,7 @@ class Sweep:
         for places, future in list(self._futures.items()):
             if future.done():
                 self._note(places, future)
+
+    def _tell(self) -> None:
+        for watcher in list(self._watchers):
+            watcher()

@@ -13,7 +13,7 @@ import pytest
 from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import Abilities, later, own_cluster
-from tests.support import tasks
+from tests.support import holders, tasks
 from tests.support.helpers import SECONDS, Gate, comes_down, ends
 
 
@@ -85,5 +85,5 @@ def test_nothing_is_left_of_executors(
     before = descriptors()
     for _ in range(1 if able.outside else 10):
         use()
-    assert comes_down(lambda: sum(ref() is not None for ref in made), 0)
+    assert comes_down(lambda: sum(ref() is not None for ref in made), 0), holders.told(made)
     assert comes_down(descriptors, before + 1)

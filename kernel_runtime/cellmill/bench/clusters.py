@@ -3,33 +3,29 @@
 Workload: no-ops, as in the Parsl paper (figures 4 to 8), on a cluster of this machine. Over Cellmill each has an
 outcome and a journey of its own; both are counted, and a run in which one is missing fails.
 
-And how soon are tasks over that begin on a cluster without workers, which adapts to what waits? How long do arrays take
-there and back, and the first task of an executor that joins a cluster, or that has stopped tasks which do not hear it?
+And how soon are tasks over that begin on a cluster without workers, which adapts to what waits? How long does the first
+task take of an executor that joins a cluster (and what follows: see `joined_cluster`), or that has stopped tasks which
+do not hear it?
 """
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from cellmill import Executor
 from cellmill.backends import KNOWN
 
-from . import bodies, rivals
+from . import bodies, joined_cluster, rivals
 from .harness import Benchmark, Metric, Report
 from .turn import Sizes, Turn
 
 ENGINES = {"dask": "Dask", "ray": "Ray"}
-WARM_TASKS = 200
+WARM_TASKS = joined_cluster.WARM_TASKS
 ADAPTED = 3  # workers
 NAP_SECONDS = 0.1
 LEAVING_SECONDS = 60.0
-ARRAY_BYTES = 1_000_000
 DEAF_SECONDS = 600.0
 STOP_SECONDS = 10.0  # into the deaf calls
 
@@ -48,6 +44,19 @@ def metrics(sizes: Sizes) -> list[Metric]:
         Metric(
             "arrays",
             f"{sizes['arrays']} arrays of 1 MB there and back, on a cluster that was there before",
+            "s",
+            "lower",
+        ),
+        Metric("trip", "one no-op and its result, one after another, on such a cluster", "ms", "lower"),
+        Metric(
+            "short",
+            f"map of {sizes['short_tasks']} tasks of {joined_cluster.SHORT_SECONDS * 1000:g} ms on such a cluster",
+            "s",
+            "lower",
+        ),
+        Metric(
+            "values",
+            f"{sizes['values']} values of {joined_cluster.VALUE_BYTES // 10**6} MB from one task to another",
             "s",
             "lower",
         ),
@@ -72,7 +81,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         found = _packed(name, workers, int(sizes["tasks"]))
     if name == "dask":
         found.values["adapt"] = _adapted(runtime != name, int(sizes["adapt_tasks"]))
-    found.values.update(_joined(runtime, workers, int(sizes["arrays"])))
+    found.values.update(joined_cluster.measure(runtime, name, workers, sizes))
     if runtime not in ENGINES:
         found.values["stop"] = _after_stop(name, workers)
     return found
@@ -138,66 +147,6 @@ def _adapted(packed: bool, tasks: int) -> float:
     return seconds
 
 
-def _joined(runtime: str, workers: int, arrays: int) -> dict[str, float]:
-    """Join a cluster that was there before, and send arrays of which each comes back with every number changed."""
-    import numpy
-
-    name = runtime.removeprefix("on-")
-    with rivals.running(name, workers) as pool:
-        pool.gather([pool.submit(bodies.noop) for _ in range(WARM_TASKS)])
-        values = {}
-        with contextlib.ExitStack() as joined:
-            submit, gather, start = pool.submit, pool.gather, time.perf_counter()
-            if runtime != name:
-                executor = joined.enter_context(Executor(workers, backend=_address(name, pool)))
-                submit, gather = executor.submit, lambda futures: [each.result() for each in futures]
-            elif name == "dask":
-                client = joined.enter_context(pool.library.Client(pool.cluster.scheduler_address))
-                submit, gather = partial(client.submit, pure=False), client.gather
-            gather([submit(bodies.noop)])
-            values["join"] = time.perf_counter() - start
-            if runtime == "ray":  # whose driver is there already
-                values["join"] = _another_driver(pool)
-            if runtime != name:
-                executor.run_on_workers(bodies.noop)
-            for count in (workers * 4, arrays):  # the first ones import numpy
-                sent = [numpy.full(ARRAY_BYTES, i % 100, numpy.uint8) for i in range(count)]
-                start = time.perf_counter()
-                found = gather([submit(_next, array) for array in sent])
-                values["arrays"] = time.perf_counter() - start
-                if any(int(array[-1]) != i % 100 + 1 for i, array in enumerate(found)):
-                    raise RuntimeError("the arrays that came back are wrong")
-    return values
-
-
-def _another_driver(pool: Any) -> float:
-    """Return the seconds that another process takes to join a Ray and have the result of a first task."""
-    code = (
-        "import sys, ray\n"
-        "ray.init(sys.argv[1], log_to_driver=False, logging_level='ERROR')\n"
-        "print(ray.get(ray.remote(lambda: 3).remote()), flush=True)\n"
-    )
-    address = pool.library.get_runtime_context().gcs_address
-    start = time.perf_counter()
-    with subprocess.Popen([sys.executable, "-c", code, address], stdout=subprocess.PIPE) as driver:
-        assert driver.stdout is not None
-        said = driver.stdout.readline()
-        seconds = time.perf_counter() - start
-    if said != b"3\n":
-        raise RuntimeError("another driver of Ray had no result")
-    return seconds
-
-
-def _next(array: Any) -> Any:
-    return array + 1
-
-
-def _address(name: str, pool: Any) -> str:
-    if name == "ray":
-        return f"ray:{pool.library.get_runtime_context().gcs_address}"
-    return str(pool.cluster.scheduler_address)
-
-
 def _after_stop(name: str, workers: int) -> float:
     """Return the seconds from Stop to the next result, where all workers of an own cluster are in a deaf call."""
     with Executor(workers, backend=name) as executor:
@@ -254,8 +203,24 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("on-dask", "dask", "on-ray", "ray"),
-    full={"tasks": 100_000, "engine_tasks": 5_000, "adapt_tasks": 300, "arrays": 200},
-    quick={"tasks": 10_000, "engine_tasks": 500, "adapt_tasks": 60, "arrays": 50},
+    full={
+        "tasks": 100_000,
+        "engine_tasks": 5_000,
+        "adapt_tasks": 300,
+        "arrays": 200,
+        "trips": 200,
+        "short_tasks": 1_000,
+        "values": 20,
+    },
+    quick={
+        "tasks": 10_000,
+        "engine_tasks": 500,
+        "adapt_tasks": 60,
+        "arrays": 50,
+        "trips": 50,
+        "short_tasks": 200,
+        "values": 4,
+    },
     own={f"on-{key}": f"Cellmill over {name}" for key, name in ENGINES.items()},
     missing=missing,
     finish=finish,
@@ -271,9 +236,9 @@ BENCHMARK = Benchmark(
             "adaptive scaling as it is set by default; the tasks sleep. That the workers leave afterwards is checked."
         ),
         (
-            "arrays and join: by the address of a cluster that runs already. The engine's join is that of one more "
-            "client, and for Ray, of which a process has one driver, that of one more process. stop: the processes of "
-            "the deaf tasks are ended."
+            "arrays, trip, short, values and join: by the address of a cluster that runs already. The engine's join is "
+            "that of one more client, and for Ray, of which a process has one driver, that of one more process. "
+            "stop: the processes of the deaf tasks are ended."
         ),
     ),
 )

@@ -24,6 +24,7 @@ from .dask_left import DaskStore
 from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
 from .dask_own import OwnWorkers, let_spawn
 from .dask_quiet import large_message, leave
+from .dask_releases import Releases
 from .dask_values import HeldByDask
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
@@ -72,6 +73,7 @@ class DaskEngine:
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
         # Of the keys of our packs; with a digit, so that Dask takes what precedes it for the function's name.
         self._mark = f"0{os.urandom(8).hex()}"
+        self._releases = Releases()
         self._heartbeats = Heartbeats()
         self._placeholders: Placeholders | None = None
         self._buffers: Buffers | None = None
@@ -157,6 +159,7 @@ class DaskEngine:
         self._drop([future for future, _ in list(self._futures.values())])
         self._futures.clear()
         self._takers.shutdown(wait=False, cancel_futures=True)
+        self._releases.release()
         if self._client is not None and self._own_client:
             leave(self._client, CLOSE_SECONDS)
         if self._cluster is not None:
@@ -182,6 +185,7 @@ class DaskEngine:
             try:
                 self._watch()
                 heard = time.monotonic()
+                self._releases.release()
                 self._look_after()
             except Exception as error:
                 if self._client.status not in ("running", "connecting", "newly-created") or (
@@ -313,7 +317,7 @@ class DaskEngine:
         finally:
             with self._lock:
                 self._futures.pop(pack, None)
-            future.release()
+            self._releases.add(future)
 
     def _leaves(self, pack: int) -> bool:
         """Whether a pack that was cancelled or lost went with its worker, whose end is told by itself."""

@@ -1,8 +1,9 @@
 """Output of tasks on a remote worker: framed by task and stream, and gathered until the pack's reply.
 
-sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks may have
-started, write into frames; other code writes where it did before. A task may have started a thread that began after the
-only lane of this process did: those that ran before are the cluster's (its event loop, which logs what it is asked).
+sys.stdout and sys.stderr of the process are routed by thread: the thread that runs tasks, and threads that tasks may
+have started, write into frames; other code writes where it did before. A task may have started a thread that began
+after the only lane of this process did: those that ran before are the cluster's (its event loop, which logs what it is
+asked).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { OPEN_DASHBOARD, addCommands } from './lab/commands';
 import { addExamples } from './lab/launcher';
+import { addRecords } from './lab/recordView';
 import { drawSavedDashboards } from './lab/savedDashboard';
 import { Cells } from './lab/cells/cells';
 import { Endings } from './lab/cells/notify';
@@ -103,4 +104,14 @@ const examples: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [dashboard, examples];
+const records: JupyterFrontEndPlugin<void> = {
+  id: 'cellmill:records',
+  description: 'Replays recorded runs that are opened from the file browser.',
+  autoStart: true,
+  optional: [ITranslator],
+  activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
+    addRecords(app, (translator ?? nullTranslator).load('cellmill'));
+  }
+};
+
+export default [dashboard, examples, records];

@@ -19,4 +19,20 @@ function start(): void {
   }
 }
 
+/** Take the look that an embedding page has chosen, and told by this frame's name: not that of the browser. */
+function wear(look: string): void {
+  const dark = '(prefers-color-scheme: dark)';
+  for (const sheet of document.styleSheets) {
+    for (const rule of sheet.cssRules) {
+      if (rule instanceof CSSMediaRule && rule.media.mediaText === dark) {
+        rule.media.mediaText = look === 'dark' ? 'all' : 'not all';
+      }
+    }
+  }
+  document.documentElement.style.colorScheme = look;
+}
+
+if (window.name === 'dark' || window.name === 'light') {
+  wear(window.name);
+}
 start();

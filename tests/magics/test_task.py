@@ -375,6 +375,18 @@ def test_a_change_of_the_process_is_said(notebook: Notebook) -> None:
     assert "change the working directory." in said
 
 
+def test_a_variable_that_is_another_name_of_one_of_the_notebook_s_is_so_there(notebook: Notebook) -> None:
+    notebook.run("given, table, count = [1, 2], {'a': [3]}, 4").ok()
+    notebook.run(
+        "%%task name_them\nother = given\ninner = table['a']\nmine = list(given)\nmine.append(5)\ntable = dict(table)"
+    ).ok()
+    delivered(notebook, "name_them")
+    assert notebook.value("other is given, inner, mine, table") == "(True, [3], [1, 2, 5], {'a': [3]})"
+    notebook.run("%%task change_it\ngiven.append(9)\nchanged = given").ok()
+    assert "changed given in place, in its worker" in delivered(notebook, "change_it")
+    assert notebook.value("changed, given") == "([1, 2, 9], [1, 2])"
+
+
 def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
     notebook.run(GATE + "\ngone, kept, spare = 1, 2, 3").ok()
     notebook.run("%%task first\nwait_for_gate()\ndel gone, kept").ok()

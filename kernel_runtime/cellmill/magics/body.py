@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import linecache
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from types import CodeType
@@ -75,7 +75,8 @@ def shortened(item: Any) -> str:
 class Outcome(Partial):
     """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
     cannot be sent, others that it changed in place, those that it deleted, and why there is no value here. ``own``:
-    variables that need not be sent.
+    variables that need not be sent. ``same``: assigned ones that are an object of the notebook, as it came, with the
+    variable it came by.
     """
 
     value: Any
@@ -85,6 +86,7 @@ class Outcome(Partial):
     deleted: tuple[str, ...] = ()
     task: str = ""
     own: dict[str, Any] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
     unsent: str | None = None
 
     def without(self, error: BaseException) -> Outcome:
@@ -152,15 +154,28 @@ class TaskBody(Body):
         deleted = tuple(name for name in before if name not in namespace)
         variables, refused = _dump_variables(assigned)
         own = {name: assigned[name] for name in refused} if self.here else {}
+        found = changed()
         return Outcome(
             namespace.get(VALUE),
             variables,
             {} if self.here else refused,
-            tuple(name for name in changed() if name not in assigned and name not in deleted),
+            tuple(name for name in found if name not in assigned and name not in deleted),
             deleted,
             self.__name__,
             own,
+            self._same(before, assigned, found),
         )
+
+    def _same(
+        self, before: dict[str, Any], assigned: dict[str, Any], changed: Collection[str]
+    ) -> dict[str, str]:
+        """For what was assigned and is an object that came from the notebook, the name it had there."""
+        came = {
+            id(value): name
+            for name, value in self.variables.items()
+            if before.get(name) is value and name not in changed
+        }
+        return {name: came[id(value)] for name, value in assigned.items() if id(value) in came}
 
     def _rest(self) -> tuple[Any, ...]:
         return (self.after, self.here)

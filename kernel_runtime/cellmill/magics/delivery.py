@@ -23,6 +23,7 @@ class CellTask(Protocol):
     number: int
     name: str
     before: dict[str, Any]
+    captured: dict[str, Any]
     after: tuple[Any, ...]
     arrivals: Any
     outcome: Any
@@ -109,13 +110,13 @@ class Arrivals:
             if task.outcome is not None:
                 self._assign(task, variables)
                 task.delivered = True
-                task.before, task.after = {}, ()
+                task.before, task.captured, task.after = {}, {}, ()
 
     def _variables(self, task: CellTask) -> dict[str, Any]:
         assert task.outcome is not None
         try:
             variables: dict[str, Any] = task.outcome.load()
-            return variables
+            return variables | {name: task.captured[came] for name, came in task.outcome.same.items()}
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._notes.append(

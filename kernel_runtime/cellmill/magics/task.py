@@ -76,11 +76,17 @@ class TaskFuture(Future):
     _asks_to_be_seen = False  # the cell tells
 
     def __init__(
-        self, name: str, before: dict[str, Any], source: Future, after: tuple[TaskFuture, ...] = ()
+        self,
+        name: str,
+        before: dict[str, Any],
+        captured: dict[str, Any],
+        source: Future,
+        after: tuple[TaskFuture, ...] = (),
     ) -> None:
         super().__init__(_Source(source))
         self.name = name
-        self.before = before
+        self.before = before  # what the cell's names had when it started
+        self.captured = captured  # the notebook's objects that it was given
         self.source = source
         self.after = after
         self.arrivals: Arrivals | None = None  # where its variables are awaited
@@ -230,7 +236,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
     tasks = tuple(each for each in earlier.values() if isinstance(each, TaskFuture))
-    future = TaskFuture(name, before, source, tasks)
+    future = TaskFuture(name, before, captured, source, tasks)
     ip.user_ns[name] = future
     arrivals.expect(future)
 

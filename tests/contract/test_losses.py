@@ -11,6 +11,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
+from cellmill.history import Runs
 from tests.contract import work
 from tests.contract.abilities import elsewhere
 from tests.support import tasks
@@ -20,6 +21,7 @@ pytestmark = elsewhere
 
 
 def test_only_the_culprit_is_lost(ex: Executor) -> None:
+    known = ex.stats()
     before = [ex.submit(tasks.double, i) for i in range(20)]
     culprit = ex.submit(work.leave, 7)
     after = [ex.submit(tasks.double, i) for i in range(20)]
@@ -30,6 +32,9 @@ def test_only_the_culprit_is_lost(ex: Executor) -> None:
     assert error.arguments == "7"
     assert "leave(7)" in str(error)
     assert [f.result(SECONDS) for f in before + after] == [2 * i for i in range(20)] * 2
+    stats = ex.stats()
+    assert (stats.failed - known.failed, stats.lost - known.lost) == (1, 1)
+    assert [row["status"] for row in ex.journey_rows() if row["task"] == culprit._ticket] == ["lost"]
     assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
 
 
@@ -39,6 +44,9 @@ def test_one_element_of_a_map(ex: Executor) -> None:
     assert isinstance(error, cellmill.WorkerLostError)
     assert "13" in error.arguments
     assert results == [i for i in range(20) if i != 13]
+    record = next(run for run in reversed(cellmill.runs()) if run.name == "leave_at")
+    assert (record.succeeded, record.failed, record.lost, record.cancelled) == (19, 1, 1, 0)
+    assert "1 (1 lost)" in repr(Runs([record]))
 
 
 def test_a_lost_task_can_be_retried(ex: Executor, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -106,7 +106,8 @@ def choose(
     notes = [f"kept {residue.label} ({kind_of(residue)})" for residue in kept if kind_of(residue) != "water"]
     waters = [residue for residue in kept if kind_of(residue) == "water"]
     if waters:
-        notes.append(f"kept {len(waters)} waters: {listed([water.label for water in waters])}")
+        several = "water" if len(waters) == 1 else "waters"
+        notes.append(f"kept {len(waters)} {several}: {listed([water.label for water in waters])}")
     if far:
         notes.append("left out: " + ", ".join(f"{count} {name}" for name, count in sorted(far.items())))
     return kept, findings, notes

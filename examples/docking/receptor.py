@@ -88,7 +88,8 @@ def load_complex(
             raise DockingInputError(
                 f"The complex '{source}' has its own reference ligand: give a receptor file instead."
             )
-        return tutorial_complex(box) if str(source) == "tutorial" else m2_complex(box)
+        complex_of = tutorial_complex if str(source) == "tutorial" else m2_complex
+        return complex_of(box, selection)
     if box is None and not reference:
         raise DockingInputError("Where to dock? Give a box (centre and size) or a reference ligand.")
     name, structure = read_structure(source, cache=cache_folder)
@@ -99,7 +100,7 @@ def load_complex(
     return receptor, known.ligand if known else None
 
 
-def tutorial_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
+def tutorial_complex(box: Box | None = None, selection: Selection = ALL) -> tuple[Receptor, Reference]:
     """The 5-HT1B receptor and its ergot ligand from ProLIF's documentation (``prolif/data/vina``).
 
     The box is 20 x 22 x 22 angstrom around the pocket unless another is given; bond orders of ``lig.pdb`` come
@@ -110,10 +111,10 @@ def tutorial_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
     ligand = reference_ligand(folder / "lig.pdb", template=template, name="dihydroergotamine")
     positions = np.asarray(ligand.mol().GetConformer().GetPositions())
     structure = parse_structure(read_text(folder / "rec.pdb"), "rec.pdb")
-    residues, notes = read_residues(structure)
+    residues, notes = read_residues(structure, model=selection.model, chains=selection.chains)
     known = Known(ligand.name, positions, ligand)
     name = "5-HT1B (ProLIF tutorial)"
-    return _prepare(name, residues, notes, box or TUTORIAL_BOX, known, ALL), ligand
+    return _prepare(name, residues, notes, box or TUTORIAL_BOX, known, selection), ligand
 
 
 def with_box(receptor: Receptor, box: Box) -> Receptor:
@@ -221,13 +222,15 @@ def _aligned(pdb: str) -> list[str]:
     return pdb_lines(residues)
 
 
-def m2_complex(box: Box | None = None) -> tuple[Receptor, Reference]:
+def m2_complex(box: Box | None = None, selection: Selection = ALL) -> tuple[Receptor, Reference]:
     """The muscarinic receptor M2 and its ligand QNB (3-quinuclidinyl benzilate), a frame of a simulation in water from
     ProLIF's documentation; the box is around the ligand unless another is given."""
     path = tutorial_folder().parent / M2_FILE
     if not path.is_file():
         raise DockingInputError(f"This ProLIF has no {M2_FILE} in {path.parent}; install prolif>=2.0.")
-    receptor, reference = load_complex(path, box=box, reference=M2_LIGAND, smiles=M2_SMILES)
+    receptor, reference = load_complex(
+        path, box=box, reference=M2_LIGAND, smiles=M2_SMILES, selection=selection
+    )
     assert reference is not None  # its bonds are given
     return replace(receptor, name="M2 (ProLIF)"), replace(reference, name="QNB")
 

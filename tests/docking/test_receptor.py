@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from docking.receptor import Receptor, coordinates, load_complex, tutorial_folder, with_box
+from docking.receptor import TUTORIAL_BOX, Receptor, coordinates, load_complex, tutorial_folder, with_box
 from docking.records import Box, DockingInputError, Selection
 
 # Beside the reference ligand and near no other atom, 3.2 angstrom from the carboxylate of ASP 129.
@@ -203,6 +203,32 @@ def test_metals_and_cofactors_at_the_pocket_stay_and_waters_do_not(
         prepared(lines, selection=Selection(keep=("HEM",)))
 
 
+def test_of_several_waters_the_chosen_one_stays(pocket: list[str], prepared: Any) -> None:
+    waters = [atom_line("O", "HOH", f"A {501 + i}", (6.0 + 3 * i, 0.0, 14.0), "O") for i in range(3)]
+    receptor = prepared([*pocket, *waters], selection=Selection(keep=("HOH:A:502",)))
+    assert types(receptor, "HOH") == ["OA", "HD", "HD"]
+    assert [place for place, name in residues_in(receptor).items() if name == "HOH"] == ["A 502"]
+    assert "kept 1 water: HOH 502 A" in receptor.notes
+    assert "left out within 8 A of the box: 2 waters" in receptor.warnings
+
+
+@pytest.mark.parametrize(("distance", "kept", "said"), [(5.5, 1, 0), (6.5, 0, 1), (8.5, 0, 0)])
+def test_a_cofactor_stays_up_to_six_angstrom_from_the_pocket_and_is_named_up_to_eight(
+    pocket: list[str], prepared: Any, distance: float, kept: int, said: int
+) -> None:
+    edge = TUTORIAL_BOX.center[0] + TUTORIAL_BOX.size[0] / 2
+    atoms = [
+        atom_line(name, "NAD", "A 401", (edge + distance + along, 0.3, 10.6), name[0])
+        for name, along in (("C1", 0.0), ("O1", 1.43))
+    ]
+    receptor = prepared([*pocket, *atoms])
+    assert types(receptor, "NAD").count("C") == kept
+    assert ("kept NAD 401 A (cofactor)" in receptor.notes) is bool(kept)
+    assert (f"left out within 8 A of the box: NAD 401 A ({distance:.1f} A)" in receptor.warnings) is bool(
+        said
+    )
+
+
 def test_what_holds_a_metal_is_protonated_for_it(pocket: list[str], prepared: Any) -> None:
     sulfur = place_of(pocket, "A 133", "SG")
     out = (sulfur - place_of(pocket, "A 133", "CB")) / 1.8
@@ -265,3 +291,5 @@ def test_a_missing_receptor_is_named(tmp_path: Path) -> None:
 def test_a_complex_of_prolif_has_its_own_reference(name: str) -> None:
     with pytest.raises(DockingInputError, match=f"'{name}' has its own reference ligand"):
         load_complex(name, reference="QNB")
+    with pytest.raises(DockingInputError, match="There is no chain none"):
+        load_complex(name, selection=Selection(chains=("none",)))

@@ -37,6 +37,9 @@ def complete(arguments: Sequence[str]) -> int:
     receptor, _reference = receptor_of(given)
     use_backend(given)
     with on_terminal() as ticker:
+        ticker.say(f"{receptor}")
+        for line in receptor.remarks().splitlines():
+            ticker.say(f"  {line}")
         library = library_of(given, ticker.say)
         settings = settings_of(given)
         ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")

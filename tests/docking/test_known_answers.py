@@ -122,6 +122,7 @@ def test_a_library_is_docked_completely_and_goes_on_where_it_was(
 ) -> None:
     given = ["complete", "--receptor", receptor, "--generate", "6", *SMALL]
     assert main([*given, "--out", str(tmp_path / "a")]) == 0
+    assert "WARNING: at the pocket: residues that the file does not have: A:41-101" in capsys.readouterr().err
     dockings = tmp_path / "a" / "dockings.jsonl"
     lines = dockings.read_text().splitlines(keepends=True)
     assert len(lines) == 6

@@ -282,9 +282,8 @@ class Screen:
                 break
             self.train()
             if self.validation is not None:
-                say(str(self.validation))
-                for split in self.splits if number == 1 else ():
-                    say(str(split))
+                for told in (self.validation, *(self.splits if number == 1 else ())):
+                    say(self.verdict.on(str(told)))
             if number == rounds or not self._is_planned(number):
                 self.infer()
             self.dock_best(per_round)

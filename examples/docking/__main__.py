@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from docking import require
 from docking.commands import COMMANDS
@@ -144,13 +145,11 @@ def _screen(options: argparse.Namespace) -> int:
         seconds=seconds,
     )
     ledger.close()
-    print(
-        "\n".join(
-            [*(f"WARNING: {text}" for text in receptor.warnings), effort.sentence, screen.verdict.words]
-        )
-    )
+    warnings = [f"WARNING: {text}" for text in receptor.warnings]
+    print("\n".join([*warnings, effort.sentence, screen.verdict.words]))
     print(stage_table(screen.clock, stats.workers).to_string())
     print(busy_line(screen, stats.workers))
+    _look_back(screen, dock, open_ledger(options.out, receptor, settings), options)
     print("\n".join(["", *sentences(screen), NOTE, ""]))
     print(screen.verdict.on("rank     score  name             SMILES"))
     print("\n".join(best_rows(screen)))
@@ -159,6 +158,17 @@ def _screen(options: argparse.Namespace) -> int:
         f"{seconds:.0f} s; results in {options.out}, all on one page in {options.out / 'report.html'}"
     )
     return 0
+
+
+def _look_back(screen: Any, dock: Any, ledger: Any, options: argparse.Namespace) -> None:
+    """Tell what the tasks of a finished ``screen`` went through, and what its folder gives when it is read again."""
+    import cellmill
+    from docking.lookback import journey_table, read_again
+
+    print(journey_table(cellmill.journey_rows()).to_string())
+    told = read_again(screen, screen.begun_again(dock, ledger), options.start, options.per_round)
+    print(f"read again: {told}")
+    ledger.close()
 
 
 def _check_inputs(options: argparse.Namespace) -> None:

@@ -210,6 +210,18 @@ class Screen:
         """Wait for the molecules that still dock; gives them."""
         return self._dock([], "dock the last", 0) if self.docking else []
 
+    def begun_again(self, dock: Any, ledger: Ledger) -> Screen:
+        """The same screen at its beginning, with the ``ledger`` of a folder."""
+        return Screen(
+            self.library,
+            dock,
+            self.seed,
+            self.searches,
+            ledger=ledger,
+            acquisition=self.acquisition,
+            overlap=self.overlap,
+        )
+
     @property
     def docking(self) -> int:
         """Number of molecules that were begun and have not landed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 pytestmark = pytest.mark.usefixtures("chemistry")
@@ -131,6 +133,11 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
         assert "is the best of 2 independent searches: as asked for" in done.stdout
         assert "NOT redocked: there is no reference ligand" in done.stdout
         assert "rejected: 1 SMILES does not parse, 1 no carbon" in done.stderr
+        assert "to a worker, ms" in done.stdout
+        assert (
+            "read again: 12 molecules from the folder, nothing docked anew, each with the same score"
+            in done.stdout
+        )
         written.append((out / "hits.csv").read_bytes())
         assert (out / "hits.sdf").stat().st_size > 1000
         assert (out / "predictions.csv").read_text().count("\n") == 14
@@ -143,6 +150,22 @@ def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
     assert [row["final_searches"] for row in rows[:3]] == ["3", "3", ""]
     assert all(float(row["score"]) <= float(row["mean"]) for row in rows if not row["reason"])
     assert reasons == {"broken": "SMILES does not parse", "salt": "no carbon: not an organic molecule"}
+
+
+OTHER_NAMES = {"DOCKS": "start", "LIBRARY": "generate", "START": "start"}
+"""Parameters of the notebook whose option has another name."""
+
+
+def test_each_parameter_of_the_notebook_is_an_option_of_the_command() -> None:
+    from docking.options import parser
+
+    path = EXAMPLES / "02_docking_inference.ipynb"
+    (cell,) = [cell for cell in nbformat.read(path, as_version=4).cells if "def setting(" in cell.source]
+    assigned = [node.targets[0] for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Assign)]
+    names = [node.id for target in assigned for node in ast.walk(target) if isinstance(node, ast.Name)]
+    assert len(names) > 30
+    options = vars(parser().parse_args(["--receptor", "x", "--generate", "1"]))
+    assert [name for name in names if OTHER_NAMES.get(name, name.lower()) not in options] == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from docking.features import heavy_atoms, heavy_count
 from docking.records import DockingInputError, Entry
 from docking.screen import Screen
 from tests.docking.quick_screen import Inline, QuickDock
+from tests.docking.test_hostile import FULLERENE
 
 BENZENES = [f"c1ccc({group})cc1" for group in ("C", "N", "O", "F", "Cl", "C#N", "S", "CO")]
 OTHERS = ["c1ccncc1", "C1CCCCC1", "c1ccoc1", "CCO", "CCN"]
@@ -108,12 +109,16 @@ def test_equal_predictions_are_drawn_by_the_seed() -> None:
 def test_a_large_strange_molecule_is_not_chosen_first(library: list[Entry], method: str) -> None:
     strange = Entry(999, "c1cc2ccc3ccc4ccc5ccc6ccc1c1c2c3c4c5c61", "coronene")
     longest = Entry(1000, "C" * 75, "a long chain")
-    screen = Screen([strange, longest, *library], QuickDock(), seed=4, acquisition=Acquisition(method))
+    fullerene = Entry(1001, FULLERENE, "C60")
+    odd = {strange, longest, fullerene}
+    screen = Screen(
+        [strange, longest, fullerene, *library], QuickDock(), seed=4, acquisition=Acquisition(method)
+    )
     screen.dock_start(9)
-    assert not {strange, longest} & {hit.entry for hit in screen.hits}
+    assert not odd & {hit.entry for hit in screen.hits}
     model = screen.train(check=False)
     screen.infer(Inline(model.beliefs))
-    assert screen.inside[:2] == [False, False]
-    assert not {strange, longest} & {hit.entry for hit in screen.dock_best(10)}
+    assert screen.inside[:3] == [False] * 3
+    assert not odd & {hit.entry for hit in screen.dock_best(10)}
     everything = screen.dock_best(len(screen.library))
-    assert {strange, longest} <= {hit.entry for hit in everything}, "last, and not never"
+    assert odd <= {hit.entry for hit in everything}, "last, and not never"

@@ -62,6 +62,15 @@ def screened(processes: Any, receptor: Any, folder: Path, way: tuple[int, str], 
     return process
 
 
+def killed_at(wanted: int, process: Any, folder: Path) -> None:
+    """Kill a ``process`` when so many dockings are on disk."""
+    while len(lines(folder / DOCKINGS)) < wanted:
+        assert process.is_alive()
+        process.join(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+
+
 def check_same(folder: Path, undisturbed: Path) -> None:
     for name in RESULTS:
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes(), name
@@ -92,12 +101,7 @@ def test_a_killed_screen_ends_in_the_same_table(
 ) -> None:
     folder = tmp_path / "screen"
     for way, wanted in zip(WAYS[1:], (5, 17), strict=False):
-        process = screened(processes, small_target, folder, way, overlap)
-        while len(lines(folder / DOCKINGS)) < wanted:
-            assert process.is_alive()
-            process.join(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
+        killed_at(wanted, screened(processes, small_target, folder, way, overlap), folder)
     found = len(lines(folder / DOCKINGS))
     assert found < small_screen.SEARCHES * (small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND)
     process = screened(processes, small_target, folder, WAYS[0], overlap)
@@ -108,6 +112,22 @@ def test_a_killed_screen_ends_in_the_same_table(
     assert f"going on with the screen in '{folder}': {found} dockings found" in said
     assert "random start: 8 of 8 docked" in said
     assert "; 16 of 16 were on disk" in said
+
+
+@pytest.mark.long
+@pytest.mark.own_cluster
+@pytest.mark.parametrize("undisturbed", [OVERLAP], indirect=True)
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_screen_killed_here_goes_on_on_a_cluster(
+    processes: Any, small_target: Any, undisturbed: tuple[Path, float], backend: str, tmp_path: Path
+) -> None:
+    pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    folder = tmp_path / "screen"
+    killed_at(5, screened(processes, small_target, folder, WAYS[0], OVERLAP), folder)
+    process = screened(processes, small_target, folder, (2, backend), OVERLAP)
+    process.join()
+    assert process.exitcode == 0
+    check_same(folder, undisturbed[0])
 
 
 @pytest.mark.long

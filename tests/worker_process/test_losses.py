@@ -198,6 +198,26 @@ def test_death_in_the_initializer() -> None:
     executor.shutdown()
 
 
+def test_what_did_not_run_in_a_broken_pool_has_failed() -> None:
+    """Also what was on its way to a worker: nobody has cancelled it."""
+    executor = Executor(2, initializer=os._exit, initargs=(3,))
+    try:
+        single = [executor.submit(tasks.double, i) for i in range(5)]
+        results = list(executor.map(tasks.double, range(10), return_exceptions=True))
+        errors = [*results, *(future.exception(SECONDS) for future in single)]
+    except cellmill.WorkerLostError:
+        pytest.skip("the workers died before the calls")
+    finally:
+        executor.shutdown()
+    assert {(type(error), "the task did not run: " in str(error)) for error in errors} == {
+        (cellmill.WorkerLostError, True)
+    }
+    stats = executor.stats()
+    assert (stats.failed, stats.lost, stats.cancelled) == (15, 0, 0)
+    record = next(run for run in reversed(cellmill.runs()) if run.submitted == 10)
+    assert (record.failed, record.cancelled) == (10, 0)
+
+
 # -- limits of time
 
 

@@ -38,6 +38,9 @@ class ChunkSource(Protocol):
     cancellations: int
     roots: dict[int, Root]
 
+    @property
+    def broken(self) -> BaseException | None: ...
+
     def number_for(self, keys: Sequence[Any]) -> int: ...
 
     def generators_for(self, keys: Sequence[Any]) -> tuple[int, Sequence[Any]]: ...
@@ -266,18 +269,27 @@ class Chunk:
     def _fail_rest(self, status: int, error: BaseException) -> None:
         """End all elements without an outcome with this error; the scheduler counted the whole chunk."""
         good, retried = self.received, 0
+        cancelled = status == with_gil.CSCHED_CANCELLED
+        broken = self.stream.broken if cancelled and not self.cancelled else None
+        if broken is not None:  # counted before the last element ends the run, which keeps its counts
+            error, count = outcomes.not_run(broken), len(self.items)
+            self.stream.host.scheduler.adjust_run(
+                self.stream.run, succeeded=good, failed=count - good, cancelled=-count
+            )
         self._put(good, len(self.items), _state_of(error))
         while self.received < len(self.items):
-            if is_a(error, CancelledError):
+            if broken is not None:
+                error = outcomes.not_run(broken)
+            elif is_a(error, CancelledError):
                 error = outcomes.cancelled(self.items[self.received])
             if not self._fail(self.received, error):
                 retried += 1
                 self._mark(self.received, error, over=False)
             self.received += 1
         stream = self.stream
-        if status == with_gil.CSCHED_CANCELLED:
+        if cancelled and broken is None:
             stream.host.scheduler.adjust_run(stream.run, succeeded=good, cancelled=-good)
-        elif status != with_gil.CSCHED_VALUE:
+        elif status != with_gil.CSCHED_VALUE and not cancelled:
             stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
     def _not_run(self) -> None:

@@ -8,13 +8,14 @@ import weakref
 from collections.abc import Iterator
 from typing import Protocol
 
-from ...errors import CellmillError, WorkerLostError
+from ...errors import CellmillError
 from ...futures import Future
 from ...run_registry import finish_all
 from ...task import Stats
 from .cancellations import Cancellations
 from .gate import Gate
 from .mapping import streams_of, take_rest
+from .outcomes import not_run
 from .protocols import OutputListener, WorkerPool
 from .resolver import Resolver
 from .scheduler import Scheduler, with_gil
@@ -63,13 +64,19 @@ def break_down(backend: Ending, error: CellmillError) -> None:
         if entry is None:
             continue
         if isinstance(entry, Future):
-            failure = WorkerLostError(f"the task did not run: {error}")
-            failure.__cause__ = error
-            if entry.settle(None, failure):
+            _count_as_failed(backend.scheduler, entry._ticket)
+            if entry.settle(None, not_run(error)):
                 backend.resolver.call_back(entry)
             table[slot] = None
     with_gil.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
     backend.resolver.resolve()
+
+
+def _count_as_failed(scheduler: Scheduler, ticket: int) -> None:
+    """The scheduler is about to count this task as cancelled."""
+    if with_gil.csched_task_state(scheduler.handle, ticket):
+        run = int(with_gil.csched_task_run(scheduler.handle, ticket))
+        scheduler.adjust_run(run, failed=1, cancelled=-1)
 
 
 def cancel_everything(backend: Ending) -> int:

@@ -160,6 +160,13 @@ def error_of(
     )
 
 
+def not_run(why: BaseException) -> WorkerLostError:
+    """The exception for a task that did not begin before its pool was broken."""
+    error = WorkerLostError(f"the task did not run: {why}")
+    error.__cause__ = why
+    return error
+
+
 def dependency_failed(before: Future | None, position: int) -> DependencyError:
     """The task did not run because of this input; the first failure of the chain is the cause."""
     cause: BaseException | None = None

@@ -17,7 +17,7 @@ from ...by_value.references import constants_of
 from ...diagnostics.blame import who
 from ...diagnostics.naming import name_call
 from ...diagnostics.short_text import brief, element_text, name_element
-from ...errors import DependencyError, PayloadError, UsageError, WorkerLostError
+from ...errors import DependencyError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
 from ...randomness.streams import Root
@@ -275,9 +275,12 @@ class Stream:
             dropped = [key for span in self._drop_waiting(state_map.FAILED) for key in span.keys]
         self.host.scheduler.adjust_run(self.run, failed=len(dropped))
         for key in dropped:
-            failure = WorkerLostError(f"the task did not run: {error}")
-            failure.__cause__ = error
-            self.settle_error(key, failure)
+            self.settle_error(key, outcomes.not_run(error))
+
+    @property
+    def broken(self) -> BaseException | None:
+        """Why the pool is broken, unless what waits was cancelled before that."""
+        return None if self.cancelled_by else self._failure
 
     # -- a owner for the futures of a batch
 

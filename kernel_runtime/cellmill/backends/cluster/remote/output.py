@@ -21,7 +21,9 @@ from .context import RemoteContext
 
 _listening: dict[int, OutputCapture] = {}  # by thread
 _lock = threading.Lock()
-_earlier: weakref.WeakSet[threading.Thread] = weakref.WeakSet()  # ran before the lanes that listen: not tasks'
+_earlier: weakref.WeakSet[threading.Thread] = (
+    weakref.WeakSet()
+)  # ran before the lanes that listen: not tasks'
 _records: list[Callable[[], None]] = []  # what has log records stay here again
 
 

@@ -175,6 +175,71 @@ def _retrospective_parser() -> argparse.ArgumentParser:
     return p
 
 
+def noise(arguments: Sequence[str]) -> int:
+    """``python -m docking noise``: would a higher exhaustiveness bring more than more searches?"""
+    from docking.dock import docking_task
+    from docking.ledger import open_ledger
+    from docking.noise import measure, table_of_levels
+    from docking.progress import on_terminal
+    from docking.screen import random_start
+
+    given = _noise_parser().parse_args(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    receptor, reference = receptor_of(given)
+    use_backend(given)
+    with on_terminal() as ticker:
+        ticker.say(f"{receptor}")
+        library = library_of(given, ticker.say)
+        settings = settings_of(given)
+        ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
+        for note in ledger.notes:
+            ticker.say(note)
+        dock = ledger.keeping(docking_task(receptor, settings))
+        probes = random_start(library, given.seed, given.probes)
+        found = {}
+        for level in sorted(set(given.levels)):
+            ticker.say(f"exhaustiveness {level}")
+            found[level] = measure(
+                dock,
+                reference,
+                probes,
+                conformers=given.searches,
+                each=given.searches,
+                exhaustiveness=level,
+            )
+    ledger.close()
+    print("\n".join(table_of_levels(found)))
+    return 0
+
+
+def _noise_parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m docking noise",
+        description="Search a few molecules again and again: does a higher exhaustiveness "
+        "bring more than more searches in the same time?",
+    )
+    options.add_receptor(p)
+    options.add_molecules(p)
+    options.add_forms(p.add_argument_group("in which forms a molecule is docked"))
+    p.add_argument(
+        "--levels",
+        type=options.positive,
+        nargs="+",
+        default=[1, 2, 4],
+        help="exhaustiveness of the searches (default: 1 2 4)",
+    )
+    p.add_argument(
+        "--probes",
+        type=options.count,
+        default=4,
+        help="random molecules, beside the reference (default %(default)s)",
+    )
+    options.add_number_of_searches(p, 12)
+    options.add_effort(p)
+    options.add_place(p, Path("noise"))
+    return p
+
+
 def claims(arguments: Sequence[str]) -> int:
     """``python -m docking claims``: compute the claims of finished screens again from their files."""
     from docking.recheck import Files, contradictions, table
@@ -192,6 +257,7 @@ def claims(arguments: Sequence[str]) -> int:
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "claims": claims,
     "complete": complete,
+    "noise": noise,
     "replay": replay,
     "retrospective": retrospective,
 }

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from docking.records import Docked, Entry, Search
+from docking.records import Docked, DockingInputError, Entry, Search
 from docking.reference import Reference
 from docking.searches import search_each
 
@@ -107,18 +107,29 @@ class Effort:
 
 
 def measure(
-    dock: Any, reference: Reference | None, molecules: Sequence[Entry], *, conformers: int = 6
+    dock: Any,
+    reference: Reference | None,
+    molecules: Sequence[Entry],
+    *,
+    conformers: int = 6,
+    each: int = EACH,
+    exhaustiveness: int = 0,
 ) -> Noise:
-    """Search ``reference`` so many times from as many ``conformers``, and each of ``molecules`` three times.
+    """Search ``reference`` so many times from as many ``conformers``, and each of ``molecules`` ``each`` times, at
+    this ``exhaustiveness`` (0: that of the settings).
 
     A screen that comes later has these searches already.
     """
-    wanted = [(entry.smiles, entry.name or entry.smiles, EACH) for entry in molecules]
+    wanted = [(entry.smiles, entry.name or entry.smiles, each) for entry in molecules]
     known = reference is not None and conformers > 0
     if reference is not None and known:
         wanted.insert(0, (reference.smiles, reference.name, conformers))
     rows = search_each(
-        dock, [(smiles, [Search(number) for number in range(count)]) for smiles, _name, count in wanted]
+        dock,
+        [
+            (smiles, [Search(number, exhaustiveness) for number in range(count)])
+            for smiles, _name, count in wanted
+        ],
     )
     probes = [_probe(name, found) for (_smiles, name, _count), found in zip(wanted, rows, strict=True)]
     first = probes.pop(0) if known else None
@@ -148,6 +159,29 @@ def choose_effort(noise: Noise, molecules: int, budget: float, *, given: int = 0
     if noise.spread(wanted) > TOLERANCE:
         return Effort(wanted, f"the most, which leaves a spread above {TOLERANCE:g} kcal/mol ({cost})", noise)
     return Effort(wanted, f"which brings the spread to {TOLERANCE:g} kcal/mol or less ({cost})", noise)
+
+
+def table_of_levels(noises: Mapping[int, Noise]) -> list[str]:
+    """For the noise measured at each exhaustiveness: what one search takes and differs by (standard deviation,
+    kcal/mol), and what the best of several at the lowest one, which together take as long, differs by.
+
+    Raises `DockingInputError` where nothing was measured.
+    """
+    first = min(noises)
+    lowest = noises[first]
+    if any(not noise.probes for noise in noises.values()):
+        raise DockingInputError(
+            "No molecule had two searches that ended with a score. Give more of --probes."
+        )
+    lines = []
+    for level, noise in sorted(noises.items()):
+        count = max(1, round(noise.seconds / lowest.seconds))
+        line = f"exhaustiveness {level}: a search takes {noise.seconds:.2f} s"
+        line += f" and differs by {noise.spread():.2f} kcal/mol"
+        if level != first:
+            line += f"; the best of {count} at {first}, as long together, by {lowest.spread(count):.2f}"
+        lines.append(line)
+    return lines
 
 
 def _probe(name: str, rows: Sequence[Docked]) -> Probe | None:

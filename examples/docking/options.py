@@ -18,6 +18,7 @@ examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking retrospective actives.smi decoys.smi --receptor protein.pdb --reference ligand.sdf
   python -m docking complete --receptor tutorial --generate 2000 --out complete
   python -m docking replay complete/complete.csv.gz
+  python -m docking noise --receptor tutorial --generate 2000
   python -m docking claims results
 """
 

@@ -9,7 +9,6 @@ import types
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -291,9 +290,17 @@ def test_changes_by_tasks_are_said_before_the_result(
     # of other content than in other tests: a worker tells once what tasks of one content change
     function = cell(f"{define}\ndef changing(x, _={uuid.uuid4().hex!r}):\n    {body}")["changing"]
     words = f"tasks of changing change {variable}. The change stays in the worker"
-    read = ex.map(function, range(3)).__next__ if mapped else partial(ex.submit(function, 1).result, SECONDS)
-    with pytest.warns(RuntimeWarning, match=words):
-        read()
+
+    def called() -> None:
+        if mapped:
+            next(ex.map(function, range(3)))
+        else:
+            ex.submit(function, 1).result(SECONDS)
+
+    with pytest.warns(
+        RuntimeWarning, match=words
+    ):  # from the call on: tasks may end before the result is read
+        called()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once
         assert len(list(ex.map(function, range(10)))) == 10

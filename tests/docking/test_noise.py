@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from docking.ligand import prepare, seed_of
-from docking.noise import MOST, TOLERANCE, Noise, Probe, choose_effort, measure
-from docking.records import Docked, Entry, Search
+from docking.noise import MOST, TOLERANCE, Noise, Probe, choose_effort, measure, table_of_levels
+from docking.records import Docked, DockingInputError, Entry, Search
 from docking.searches import best_of, best_of_both, combine
 
 SURE = Noise(None, (Probe("a", (-8.0, -8.0, -7.95), 2.0),))
@@ -93,6 +93,22 @@ def test_the_noise_is_measured_on_the_reference_and_on_some_molecules() -> None:
     assert noise.molecules == (Probe("m4", (-7.0, -6.0, -5.0), 2.0),)
     assert "5 searches of 2 molecules" in str(noise)
     assert str(measure(dock, None, [])) == "the noise of a score was not measured"
+
+
+def test_a_higher_exhaustiveness_stands_beside_more_searches_in_the_same_time() -> None:
+    brief = Noise(None, (Probe("a", (-9.0, -8.0, -8.0, -7.0), 1.0),))
+    long = Noise(None, (Probe("a", (-9.0, -9.0, -8.0), 3.0),))
+    one, four = table_of_levels({4: long, 1: brief})
+    assert one == f"exhaustiveness 1: a search takes 1.00 s and differs by {brief.spread():.2f} kcal/mol"
+    assert four.startswith(
+        f"exhaustiveness 4: a search takes 3.00 s and differs by {long.spread():.2f} kcal/mol; "
+    )
+    assert four.endswith(f"the best of 3 at 1, as long together, by {brief.spread(3):.2f}")
+    with pytest.raises(DockingInputError, match="--probes"):
+        table_of_levels({1: Noise(None, ())})
+    dock = Recorded()
+    measure(dock, None, [Entry(4, "CCN", "m4")], each=2, exhaustiveness=4)
+    assert dock.asked == [("CCN", Search(0, 4)), ("CCN", Search(1, 4))]
 
 
 def test_as_many_searches_as_the_noise_asks_for_and_the_budget_pays_for() -> None:

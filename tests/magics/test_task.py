@@ -276,7 +276,9 @@ def test_a_last_expression_that_cannot_be_sent(notebook: Notebook) -> None:
     notebook.run("%%task b after t\nx = y + 1\nw = t.result()").ok()
     assert notebook.value("type(b.exception(60)).__name__") == "'PayloadError'"
     notebook.run("%%task t\ny = 2\n(i for i in range(3))").ok()
-    said = delivered(notebook, "t") + notebook.run("1").ok().stderr
+    delivered(notebook, "t")
+    notebook.run("1").ok()
+    said = notebook.warnings()
     assert "the value of the last expression of task t, a generator, cannot be sent back" in said
     assert notebook.value("y") == "2"
 
@@ -367,7 +369,9 @@ def test_a_change_of_the_process_is_said(notebook: Notebook) -> None:
     """A plain cell would change the kernel's own directory and environment."""
     notebook.run("import os\ndef enter(folder):\n    os.chdir(folder)\nrows = [1]").ok()
     cell = "%%task left\nenter('/')\nos.environ['CELLMILL_TASK'] = 'set'\nrows.append(2)"
-    said = notebook.run(cell).ok().stderr + delivered(notebook, "left")
+    notebook.run(cell).ok()
+    delivered(notebook, "left")
+    said = notebook.warnings()
     assert "tasks of left change the working directory and os.environ['CELLMILL_TASK']." in said
     assert "task left changed rows in place" in said
     assert "change self" not in said
@@ -392,7 +396,9 @@ def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
     notebook.run("%%task first\nwait_for_gate()\ndel gone, kept").ok()
     notebook.run("%%task second after first\nfound = spare, 'gone' in globals()\ndel spare").ok()
     notebook.run("kept = 20\ngate.touch()").ok()
-    said = delivered(notebook, "second") + notebook.run("0").ok().stderr
+    delivered(notebook, "second")
+    notebook.run("0").ok()
+    said = notebook.warnings()
     assert notebook.value(
         "[name for name in ('gone', 'kept', 'spare') if name in globals()], kept, found"
     ) == ("(['kept'], 20, (3, False))")

@@ -127,6 +127,10 @@ class Notebook:
             if wanted(message):
                 return message
 
+    def warnings(self) -> str:
+        """What all cells wrote to stderr: what comes between two cells belongs to the first, which had ended."""
+        return "".join(output.stderr for output in self.outputs.values())
+
     def find(self, wanted: Callable[[dict[str, Any]], bool], since: int = 0) -> dict[str, Any]:
         """A message that was published already, after the first ``since`` ones, or else the first such that comes."""
         before = next((message for message in self.published[since:] if wanted(message)), None)

@@ -295,6 +295,14 @@ CSCHED_EXPORT int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, 
     return n;
 }
 
+CSCHED_EXPORT int csched_journeys_newest(csched_t *s, uint32_t most, csched_journey_t *rows)
+{
+    pthread_mutex_lock(&s->lock);
+    int n = (int)journey_newest(&s->journey, most, rows);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 static bool asked_for_more(const resources_t *resources, uint32_t resource, uint64_t total)
 {
     for (uint32_t i = 1; i < resources->demand_count; i++)

@@ -131,3 +131,12 @@ uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most,
     }
     return n;
 }
+
+uint32_t journey_newest(const journey_t *journey, uint32_t most, csched_journey_t *rows)
+{
+    uint64_t kept = journey->written < journey->capacity ? journey->written : journey->capacity;
+    uint32_t n = kept < most ? (uint32_t)kept : most;
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = *journey_row(journey, journey->written - n + i);
+    return n;
+}

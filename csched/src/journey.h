@@ -52,5 +52,7 @@ void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t st
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);
+/* Copies the newest rows, oldest first, whether their results were taken or not. */
+uint32_t journey_newest(const journey_t *journey, uint32_t most, csched_journey_t *rows);
 
 #endif

@@ -81,6 +81,9 @@ static void chunks_have_a_row_per_element(void)
     csched_journey_t *rows = calloc(1001, sizeof *rows);
     uint64_t cursor = 0, dropped;
     EQUAL(csched_journeys(w->s, &cursor, 1001, rows, &dropped), 1000);
+    csched_journey_t newest[3];
+    EQUAL(csched_journeys_newest(w->s, 3, newest), 3);
+    CHECK(!memcmp(newest, rows + 997, sizeof newest));
     for (uint32_t i = 0; i < 1000; i++) {
         EQUAL(rows[i].element, i);
         EQUAL(rows[i].position, rows[0].position + i);
@@ -89,6 +92,23 @@ static void chunks_have_a_row_per_element(void)
         CHECK(i == 0 || rows[i].stamps[4] == rows[i - 1].stamps[5]); /* one begins where the last one ends */
     }
     free(rows);
+    world_close(w);
+}
+
+static void newest_rows_are_there_before_results_are_taken(void)
+{
+    world_t *w = world_open(1);
+    world_thread(w);
+    submit(w, JOB_SUM, 0, 0);
+    UNTIL(csched_poll(w->s, 0) == 1);
+    csched_journey_t rows[2];
+    uint64_t cursor = 0, dropped;
+    EQUAL(csched_journeys(w->s, &cursor, 2, rows, &dropped), 0);
+    EQUAL(csched_journeys_newest(w->s, 2, rows), 1);
+    CHECK(rows[0].stamps[6] && !rows[0].stamps[7]);
+    finish(w, 1);
+    EQUAL(csched_journeys_newest(w->s, 2, rows), 1);
+    CHECK(rows[0].stamps[7] >= rows[0].stamps[6]);
     world_close(w);
 }
 
@@ -276,6 +296,7 @@ static void every_message_is_checked(void)
 }
 
 MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
-     TEST(chunks_have_a_row_per_element), TEST(a_chunk_too_long_for_the_ring), TEST(messages_come_in_order),
+     TEST(chunks_have_a_row_per_element), TEST(newest_rows_are_there_before_results_are_taken),
+     TEST(a_chunk_too_long_for_the_ring), TEST(messages_come_in_order),
      TEST(control_is_answered), TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
      TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))

@@ -16,7 +16,9 @@ from .diagnostics.short_text import duration_text
 from .errors import OWN_FOLDER
 from .task import RunCounts, size_text
 
-__all__ = ["RunCounter", "RunFigures", "RunRecord", "Runs", "Stages", "code_of"]
+__all__ = ["RunCounter", "RunFigures", "RunRecord", "Runs", "Stages", "TimeSpent", "code_of"]
+
+LEAST_TOLD = 0.005  # a share below half a percent is not told
 
 _COLUMNS = (
     "run",
@@ -28,6 +30,7 @@ _COLUMNS = (
     "failed",
     "cancelled",
     "your code",
+    "idle",
     "peak memory",
     "arguments",
     "results",
@@ -42,6 +45,24 @@ class Moved(NamedTuple):
 
     sent: int
     received: int
+
+
+class TimeSpent(NamedTuple):
+    """Where the time of a run went, as `cellmill.account` told when it ended."""
+
+    sentence: str
+    idle: float  # share of the workers' time without a task, 0 to 1
+    reasons: tuple[
+        tuple[str, str, float], ...
+    ] = ()  # name, what they were then, share of their time; (): not known
+
+    def idle_text(self) -> str:
+        """The share and its main reason in a few words; "" below half a percent."""
+        if self.idle < LEAST_TOLD:
+            return ""
+        main = max(self.reasons, key=lambda each: each[2], default=("", "", 0.0))[1].removeprefix("idle ")
+        several = sum(share >= LEAST_TOLD for *_, share in self.reasons) > 1
+        return f"{100 * self.idle:.0f} %{', mostly' if several else ''} {main}".rstrip()
 
 
 class Stages(NamedTuple):
@@ -100,6 +121,7 @@ class RunRecord:
     label: str = ""  # the name that its record was given
     path: Path | None = None  # of its record, where it was read from one; its number is negative then
     lost: int = 0  # of the failed ones, those whose worker ended
+    spent: TimeSpent | None = field(default=None, repr=False, compare=False)  # None: not known
 
     @property
     def outstanding(self) -> int:
@@ -151,6 +173,7 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         failed,
         _number(record.cancelled),
         "" if record.busy is None else f"{100 * record.busy:.0f} %",
+        "" if record.spent is None else record.spent.idle_text(),
         "" if record.memory is None else f"{record.memory / 1e6:,.0f} MB",
         *(("", "") if record.moved is None else map(size_text, record.moved)),
     )
@@ -185,6 +208,11 @@ class RunCounter(Protocol):
 
     def run_figures(self, run: int) -> RunFigures | None:
         """Return what its tasks took; None where it is not known. Before `close_run`."""
+
+    def time_spent(self, run: int, wall: float) -> TimeSpent | None:
+        """Return where its time went; None where it is not known. ``wall``: its seconds, of which finding reasons may
+        take a part that does no harm. Before `close_run`.
+        """
 
     def cancel_run(self, run: int) -> int: ...
 

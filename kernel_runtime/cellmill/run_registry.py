@@ -111,19 +111,22 @@ class Run:
         self._final: RunRecord | None = None  # when it is over
 
     def record(self, *, whole: bool = False) -> RunRecord:
-        """Return what is known of it now; ``whole``: with the figures of its tasks, also while it goes on."""
+        """Return what is known of it now; ``whole``: with the figures of its tasks and where its time went, also while
+        it goes on.
+        """
         if self._final is not None:
             return self._final
         counts, backend = self.counts(), self._backend
         end = self.finished_ns if self.finished_ns is not None else time.monotonic_ns()
         if self.open_ended and counts.submitted == counts.done:  # it is closed by a later cell
             end = (backend.last_end(self.key) if backend is not None else None) or end
+        wall = (end - self.started_ns) / 1e9
         return RunRecord(
             self.id,
             self.name,
             self.cell,
             self.began,
-            (end - self.started_ns) / 1e9,
+            wall,
             self.finished,
             counts.submitted,
             counts.succeeded,
@@ -135,6 +138,7 @@ class Run:
             backend.run_figures(self.key) if backend is not None and whole else None,
             self._code,
             lost=counts.lost,
+            spent=backend.time_spent(self.key, wall) if backend is not None and whole else None,
         )
 
     @property
@@ -264,11 +268,11 @@ def unlisted() -> Iterator[None]:
         _own.reset(before)
 
 
-def records() -> Runs:
-    """Return the records of the last runs, oldest first, also of those that go on."""
+def records(*, whole: bool = False) -> Runs:
+    """Return the records of the last runs, oldest first, also of those that go on. ``whole``: see `Run.record`."""
     with _lock:
         over, going = list(_records), [run for run in _active.values() if run.listed]
-    found = {record.id: record for record in [*over, *(run.record() for run in going)]}
+    found = {record.id: record for record in [*over, *(run.record(whole=whole) for run in going)]}
     return Runs(found[number] for number in sorted(found))
 
 

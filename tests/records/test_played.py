@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,24 @@ def test_its_figures_are_those_of_the_live_view(both: tuple[dict[str, Any], cell
     for name in ("name", "tasks", "failed", "cut", "intervals", "times"):
         assert after[name] == before[name]
     assert last(record, "journey")["account"]["sentence"] == live["sentence"]
+
+
+def test_why_workers_were_idle_is_told(tmp_path: Path) -> None:
+    with Executor(2) as executor:
+        executor.run_on_workers(int)
+        with cellmill.record(tmp_path):
+            assert len(list(executor.map(time.sleep, [0.01] * 4 + [0.3], chunksize=1))) == 5
+        frame = JourneySection().frame(executor)
+        assert frame is not None
+        assert frame["account"] is not None
+        live = frame["account"]["reasons"]
+    assert live is not None
+    again = last(cellmill.open_record(cellmill.runs(tmp_path)[0]), "journey")["account"]["reasons"]
+    assert [(each["reason"], each["what"]) for each in again] == [
+        (each["reason"], each["what"]) for each in live
+    ]
+    assert [each["seconds"] for each in again] == pytest.approx([each["seconds"] for each in live])
+    assert "last" in [each["reason"] for each in live]
 
 
 def test_its_timeline_is_that_of_the_live_view(both: tuple[dict[str, Any], cellmill.Record]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import time
 from collections.abc import Iterator
 
@@ -39,7 +41,7 @@ def fails_once(path: str, seconds: float) -> float:
 def ex() -> Iterator[Executor]:
     """Two workers that have begun: an account tells of their start as well."""
     with Executor(2) as executor:
-        executor.run_on_workers(int)
+        executor.run_on_workers(functools.partial(nap, 0.0))  # imports this module
         yield executor
 
 
@@ -126,6 +128,34 @@ def test_idle_time_of_one_run_is_explained_where_no_other_ran(ex: Executor) -> N
     assert alone == of(ex).reasons
     assert ex.submit(nap, 0.01).result(SECONDS) == 0.01
     assert of(ex, run).reasons is None  # another run's task is in the same work
+
+
+def test_runs_keep_where_their_time_went(ex: Executor) -> None:
+    assert list(ex.map(nap, [0.01] * 4 + [0.3], chunksize=1)) == [0.01] * 4 + [0.3]
+    told = of(ex)
+    record = cellmill.runs()[-1]
+    assert record.spent is not None
+    assert record.spent.sentence == told.where
+    assert told.reasons is not None
+    shares = {reason: share for reason, _, share in record.spent.reasons}
+    assert shares == pytest.approx({reason: s / (2 * told.wall) for reason, _, s in told.reasons.parts()})
+    assert sum(shares.values()) == pytest.approx(record.spent.idle)
+    assert list(ex.map(nap, [0.01])) == [0.01]  # the next piece of work
+    runs = cellmill.runs()
+    assert runs[-2].spent == record.spent
+    shown = rf"{100 * record.spent.idle:.0f} %(, mostly)? while the last task ran"
+    assert re.fullmatch(shown, record.spent.idle_text())
+    assert record.spent.idle_text() in repr(runs)
+    assert cellmill.open_record(runs[-2]).account["sentence"] == told.where
+
+
+def test_runs_that_are_not_over_tell_what_is(ex: Executor) -> None:
+    results = ex.map(nap, [0.01] * 3 + [0.5] * 3, chunksize=1)
+    assert next(results) == 0.01
+    spent = cellmill.runs()[-1].spent
+    assert spent is not None
+    assert "in your code" in spent.sentence
+    assert len(list(results)) == 5
 
 
 def test_a_worker_without_tasks_is_told(ex: Executor) -> None:

@@ -9,7 +9,7 @@ from ..cell_output.recent import Recent
 from ..cell_output.transcript import Settings
 from ..diagnostics.questions import Row, SlowTask, Waits
 from ..futures import Future
-from ..history import Moved, RunFigures
+from ..history import Moved, RunFigures, TimeSpent
 from ..run_registry import Run
 from ..serialization.shared import Shared
 from ..task import RunCounts, Stats, TaskOptions, WorkerEnd, WorkerInfo
@@ -486,6 +486,9 @@ class Backend(Protocol):
 
     def run_figures(self, run: int) -> RunFigures | None:
         """Return what the tasks of a run took that is not closed; None where it is not known."""
+
+    def time_spent(self, run: int, wall: float) -> TimeSpent | None:
+        """Return where the time of a run went that took ``wall`` seconds and is not closed; None: not known."""
 
     def cancel_run(self, run: int) -> int: ...
 

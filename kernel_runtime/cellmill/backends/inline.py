@@ -224,6 +224,9 @@ class InlineBackend(SettledOwner):
     def run_figures(self, run: int) -> None:
         return None
 
+    def time_spent(self, run: int, wall: float) -> None:
+        return None
+
     def cancel_run(self, run: int) -> int:
         return 0
 

@@ -30,11 +30,12 @@ def runs(folder: str | os.PathLike[str] | None = None) -> Runs:
     are recorded there, of whatever process; see `record`.
 
     Each is a `RunRecord`: ``id``, ``name``, ``cell`` ("In[3]"), ``began``, ``wall`` (seconds), ``finished``, the
-    numbers of tasks ``submitted``, ``succeeded``, ``failed``, ``cancelled``, and ``busy``, the share of the workers'
-    time in your code. 256 are kept of those that are over. A notebook shows the list as a table.
+    numbers of tasks ``submitted``, ``succeeded``, ``failed``, ``cancelled``, ``busy``, the share of the workers'
+    time in your code, and ``spent``, where the rest went: a ``sentence``, the ``idle`` share, and its ``reasons``.
+    256 are kept of those that are over. A notebook shows the list as a table.
     """
     if folder is None:
-        return run_registry.records()
+        return run_registry.records(whole=True)
     found = []
     recorder = current()
     if recorder is not None:

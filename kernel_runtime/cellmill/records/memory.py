@@ -36,7 +36,11 @@ def of_run(record: RunRecord) -> Record:
     run = run_registry.find(known.key, backend)
     failures = run.failures() if run is not None and run.id == record.id else _failures_of(known, backend)
     account = backend.observer.account(known.key) if run is not None and run.id == record.id else None
-    told = {} if account is None else {"sentence": account.where, "workers": account.workers}
+    told: dict[str, Any] = {}
+    if account is not None:
+        told = {"sentence": account.where, "workers": account.workers}
+    elif record.spent is not None:
+        told = {"sentence": record.spent.sentence}
     over = record.succeeded + record.failed + record.cancelled
     missing = max(0, over - _finals(rows))
     return Record(

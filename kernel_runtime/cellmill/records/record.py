@@ -17,7 +17,7 @@ from ..backends.scheduled.scheduler import JOURNEY, NO_WORKER
 from ..diagnostics.failure_counts import FailureCount
 from ..diagnostics.short_text import counted, duration_text
 from ..errors import UsageError
-from ..history import Moved, RunFigures, RunRecord, Stages
+from ..history import Moved, RunFigures, RunRecord, Stages, TimeSpent
 from ..telemetry.schema import STAGES
 from . import form, machine
 
@@ -228,7 +228,15 @@ def _run_of(
         ),
         label=label,
         path=path,
+        spent=_spent_of(end),
     )
+
+
+def _spent_of(end: dict[str, Any]) -> TimeSpent | None:
+    if not end.get("spent"):
+        return None
+    sentence, idle, reasons = end["spent"]
+    return TimeSpent(sentence, idle, tuple((reason, what, share) for reason, what, share in reasons))
 
 
 def _end_of(head: dict[str, Any], rows: bytes, samples: list[Sample]) -> dict[str, Any]:

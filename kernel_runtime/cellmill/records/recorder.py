@@ -118,6 +118,7 @@ class _File:
             if figures is None
             else {**dataclasses.asdict(figures), "steps": list(figures.steps)},
             account=None if account is None else _told(account),
+            spent=record.spent if account is None else account.spent(),
             early=early,
         )
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ..diagnostics.short_text import duration_text
+from ..history import LEAST_TOLD, TimeSpent
 from .advice import Advice
 from .idle import Idle
-
-_LEAST = 0.005  # a share below half a percent is not told
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,15 @@ class Account:
             return ""
         return "No single change that Cellmill knows of would make it a sixth shorter."
 
+    def spent(self) -> TimeSpent | None:
+        """What the record of a run keeps of it; None where no task has run."""
+        whole = self.busy + self.overhead + self.idle
+        if not self.tasks or whole <= 0:
+            return None
+        reasons = () if self.reasons is None else self.reasons.parts()
+        shares = tuple((reason, what, seconds / whole) for reason, what, seconds in reasons)
+        return TimeSpent(self.where, self.idle / whole, shares)
+
     def __str__(self) -> str:
         return " ".join(part for part in (self.sentence, self.nothing) if part)
 
@@ -86,11 +94,11 @@ class Account:
             (self.overhead, "handling arguments and results"),
             *self._idle(),
         ]
-        told = [(share / whole, words) for share, words in parts if share / whole >= _LEAST]
+        told = [(share / whole, words) for share, words in parts if share / whole >= LEAST_TOLD]
         shares = [f"{100 * share:.0f} % {words}" for share, words in told]
         workers = _workers(self.workers)
         text = f"{duration_text(self.wall)}: {workers} {', '.join(shares) if shares else 'idle'}."
-        if self.busy and self.wasted / self.busy >= _LEAST:
+        if self.busy and self.wasted / self.busy >= LEAST_TOLD:
             text += f" {100 * self.wasted / self.busy:.0f} % of your code's time was of attempts that came to nothing."
         return text
 

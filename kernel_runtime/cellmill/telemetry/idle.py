@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from heapq import merge
+from dataclasses import dataclass, fields
 
 DIFFERS = (
     0.02  # of the workers' time: by more the tasks' stamps do not tell all that the scheduler's sums tell
@@ -81,72 +79,94 @@ def reasons(tasks: Sequence[Stamps], workers: int, began: float, ended: float, i
     return found.scaled(idle)
 
 
-def _changes(tasks: Sequence[Stamps]) -> Iterator[tuple[float, int, int, int]]:
-    """Yield time, state before, state after, and position of each change, in the order of time."""
-    times = [[task.submitted, task.ready, task.dispatched, task.received, task.returned] for task in tasks]
-    for row in times:  # the clock of a worker elsewhere is estimated
-        for at in range(1, len(row)):
-            row[at] = max(row[at], row[at - 1])
-    columns = (sorted((row[at], at, at + 1, place) for place, row in enumerate(times)) for at in range(5))
-    return merge(*columns)
-
-
 _LATER, _WAITS, _READY, _SENT, _RUNS, _OVER = range(6)
+
+
+def _changes(tasks: Sequence[Stamps]) -> list[tuple[float, int, int]]:
+    """Return time, new state, and worker of each change, in the order of time."""
+    found = []
+    for task in tasks:
+        worker, before = task.worker, task.submitted
+        found.append((before, _WAITS, worker))
+        for state, time in (
+            *((_READY, task.ready), (_SENT, task.dispatched)),
+            *((_RUNS, task.received), (_OVER, task.returned)),
+        ):
+            before = max(before, time)  # the clock of a worker elsewhere is estimated
+            found.append((before, state, worker))
+    found.sort()
+    return found
 
 
 class _Moment:
     """How many tasks are in each state, and which workers have them."""
 
     def __init__(self, tasks: Sequence[Stamps], workers: int) -> None:
-        self._tasks = tasks
         self._workers = workers
         self._of_state = [len(tasks), 0, 0, 0, 0, 0]
-        self._running: Counter[int] = Counter()
-        self._sent: Counter[int] = Counter()
-        self._unused = max(0, workers - len({task.worker for task in tasks}))
+        known = {task.worker for task in tasks}
+        self._sent = dict.fromkeys(known, 0)  # tasks that each worker has in its queue
+        self._runs = dict.fromkeys(known, 0)  # tasks that it runs
+        self._running = 0  # workers that run one
+        self._to_come = 0  # workers that run none, and have one in their queue
+        self._behind = 0  # tasks in the queues of workers that run one
+        self._unused = max(0, workers - len(known))
 
-    def change(self, before: int, after: int, place: int) -> None:
-        self._of_state[before] -= 1
-        self._of_state[after] += 1
-        worker = self._tasks[place].worker
-        for state, counted in ((_SENT, self._sent), (_RUNS, self._running)):
-            counted[worker] += (after == state) - (before == state)
-            if not counted[worker]:
-                del counted[worker]
+    def change(self, state: int, worker: int) -> None:
+        """A task comes to its next state."""
+        self._of_state[state - 1] -= 1
+        self._of_state[state] += 1
+        if state <= _READY:
+            return
+        sent, runs = self._sent[worker], self._runs[worker]
+        self._account(worker, -1)
+        self._sent[worker] = sent + (state == _SENT) - (state == _RUNS)
+        self._runs[worker] = runs + (state == _RUNS) - (state == _OVER)
+        self._account(worker, 1)
 
-    def idle(self) -> Idle:
-        """Return the number of idle workers by reason."""
-        rest = max(0, self._workers - len(self._running))
+    def _account(self, worker: int, sign: int) -> None:
+        """Add a worker to the sums, or take it out."""
+        sent = self._sent[worker]
+        if self._runs[worker]:
+            self._running += sign
+            self._behind += sign * sent
+        elif sent:
+            self._to_come += sign
 
-        def take(most: int) -> int:
-            nonlocal rest
-            taken = min(rest, most)
-            rest -= taken
-            return taken
+    def idle(self) -> tuple[int, ...]:
+        """Return the number of idle workers by reason, in the order of `Idle`."""
+        rest = max(0, self._workers - self._running)
+        if not rest:
+            return _NO_IDLE
+        delivery = min(rest, self._to_come + self._of_state[_READY])
+        rest -= delivery
+        imbalance = min(rest, self._behind)
+        rest -= imbalance
+        chain = min(rest, self._of_state[_WAITS])
+        rest -= chain
+        submission = min(rest, self._of_state[_LATER])
+        rest -= submission
+        unused = min(rest, self._unused)
+        rest -= unused
+        if self._running == 1 and not self._behind:
+            return unused, submission, delivery, chain, imbalance, rest
+        return unused, submission, delivery, chain, imbalance + rest, 0
 
-        to_come = sum(worker not in self._running for worker in self._sent)
-        behind = sum(count for worker, count in self._sent.items() if worker in self._running)
-        found = Idle(
-            delivery=take(to_come + self._of_state[_READY]),
-            imbalance=take(behind),
-            chain=take(self._of_state[_WAITS]),
-            submission=take(self._of_state[_LATER]),
-            unused=take(self._unused),
-        )
-        if len(self._running) == 1 and not behind:
-            return replace(found, last=rest)
-        return replace(found, imbalance=found.imbalance + rest)
+
+_NO_IDLE = (0, 0, 0, 0, 0, 0)
 
 
 def _sweep(tasks: Sequence[Stamps], workers: int, began: float, ended: float) -> Idle:
     moment, now = _Moment(tasks, workers), began
-    sums = {reason.name: 0.0 for reason in fields(Idle)}
-    for time, before, after, place in merge(_changes(tasks), [(ended, _LATER, _LATER, 0)]):
-        until = min(max(time, now), ended)
-        if until > now:
-            idle = moment.idle()
-            for reason in sums:
-                sums[reason] += (until - now) * getattr(idle, reason)
+    sums = [0.0] * 6
+    for time, state, worker in _changes(tasks):
+        if now < time and now < ended:
+            until = min(time, ended)
+            for reason, count in enumerate(moment.idle()):
+                if count:
+                    sums[reason] += (until - now) * count
             now = until
-        moment.change(before, after, place)
-    return Idle(**sums)
+        moment.change(state, worker)
+    for reason, count in enumerate(moment.idle()):
+        sums[reason] += max(0.0, ended - now) * count
+    return Idle(*sums)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from cellmill.backends.scheduled import packed_rows
 from cellmill.backends.scheduled.scheduler import JOURNEY, NO_WORKER, Scheduler
 from cellmill.backends.scheduled.timeline import Timeline
-from cellmill.history import RunRecord
+from cellmill.history import RunRecord, TimeSpent
 from cellmill.records.catalogue import open_record
 from cellmill.records.moments import Counts, Moments
 from cellmill.records.record import Record
@@ -133,7 +133,7 @@ class _Folds:
             "hidden": 0,
             "functions": functions,
             "slowest": [],
-            "account": _account(self._record.account) if last else None,
+            "account": _account(self._record) if last else None,
         }
 
     def _advance(self, time_ns: int, last: bool) -> None:
@@ -149,20 +149,28 @@ class _Folds:
             self._next = upto
 
 
-def _account(kept: dict[str, Any]) -> schema.Account | None:
+def _account(record: Record) -> schema.Account | None:
     """Where the time went, as it was told at the end of the run; None where that is not in the record."""
+    kept, spent = record.account, record.run.spent
     if not kept.get("tasks"):
         return None
     names = ("wall", "workers", "busy", "overhead", "idle", "span", "tasks", "sentence")
     found = {name: kept[name] for name in names}
     more: dict[str, Any] = {
-        "reasons": None,  # a record keeps them in the sentence alone
+        "reasons": None if spent is None or not spent.reasons else _idle_times(spent, kept["idle"]),
         "nothing": "",
         "sent": kept.get("sent"),
         "received": kept.get("received"),
         "advice": [],
     }
     return cast(schema.Account, found | more)
+
+
+def _idle_times(spent: TimeSpent, idle: float) -> list[schema.IdleTime]:
+    scale = idle / spent.idle
+    return [
+        {"reason": reason, "what": what, "seconds": scale * share} for reason, what, share in spent.reasons
+    ]
 
 
 def _final(run: RunRecord, counts: Counts) -> Counts:

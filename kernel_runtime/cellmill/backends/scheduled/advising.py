@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple, Protocol
 
 from ...by_value.import_log import Loaded
 from ...diagnostics.questions import number
+from ...history import TimeSpent
 from ...telemetry.account import Account
 from ...telemetry.advice import Advice, Carried, Load, Work, advise
 from ...telemetry.forecast import Ran
@@ -22,6 +24,8 @@ from .processor_use import CALLING, Used
 from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler
 
 MOST_TASKS = 4_096  # that are scheduled again on paper: 10 ms; beyond that their sum tells as much
+FINDING, FINDING_EACH = 1e-3, 10e-6  # seconds that it takes to find why workers were idle, and more a task
+SMALL_PART = 0.02  # of a run's time: what that may take when it ends
 MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spent waiting for a processor
 
 
@@ -43,14 +47,9 @@ class Advised(Protocol):
     def preload(self, modules: Iterable[str]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """One task that ran, or an element of a chunk; times in ns, on the monotonic clock."""
 
-    ticket: int
-    function: int
-    element: int
-    worker: int
     submitted: int
     ready: int
     dispatched: int
@@ -58,18 +57,27 @@ class _Row:
     started: int
     finished: int
     returned: int
+    ticket: int
+    function: int
+    element: int
+    worker: int
     packing: float
     position: int
 
-    @classmethod
-    def of(cls, row: Sequence[Any]) -> _Row:
-        ticket, _, function, element, worker, _, _, *stamps, packing, position = row
-        at = dict(zip(STAGES, stamps, strict=True))
-        return cls(
-            ticket, function, 0 if element == NO_ELEMENT else element, worker,
-            at["submitted"], at["ready"], at["dispatched"], at["received"],
-            at["started"], at["finished"], at["returned"], packing, position,
-        )  # fmt: skip
+
+_COLUMNS = (
+    "ticket",
+    "run",
+    "function",
+    "element",
+    "worker",
+    "status",
+    "attempt",
+    *STAGES,
+    "packing",
+    "position",
+)
+_of_row = itemgetter(*(_COLUMNS.index(name) for name in _Row._fields))
 
 
 class Adviser:
@@ -105,6 +113,14 @@ class Adviser:
             advice=advice,
             explained=explained,
         )
+
+    def time_spent(self, run: int, wall: float) -> TimeSpent | None:
+        """Return where the time of a run of ``wall`` seconds went; why workers were idle where finding that out takes a
+        small part of these.
+        """
+        tasks = accounts.sums_of(self._scheduler, run).tasks
+        said = self._idle_of(run) if FINDING + tasks * FINDING_EACH <= SMALL_PART * wall else None
+        return accounts.account(self._scheduler, self._names, run, self._host.payloads, reasons=said).spent()
 
     def _idle_of(self, run: int) -> Idle | None:
         """Return why workers were idle, where the work is nothing but this run: others' tasks kept them busy, too."""
@@ -167,15 +183,17 @@ class Adviser:
         """Return the tasks in the order of their submission; none where they are too many."""
         if sums.tasks > MOST_TASKS:
             return []
-        rows = map(_Row.of, self._scheduler.latest_journeys(2 * MOST_TASKS))
+        submitted, finished, worker = map(_COLUMNS.index, ("submitted", "finished", "worker"))
         ran = [
-            row for row in rows if row.submitted >= sums.began and row.finished and row.worker != NO_WORKER
+            _Row._make(_of_row(row))
+            for row in self._scheduler.latest_journeys(2 * MOST_TASKS)
+            if row[submitted] >= sums.began and row[finished] and row[worker] != NO_WORKER
         ]
-        return sorted(ran, key=lambda row: row.position)
+        return sorted(ran, key=attrgetter("position"))
 
     def _tasks(self, rows: Sequence[_Row]) -> list[Ran]:
         began = min(row.submitted for row in rows)
-        first = {row.ticket: at for at, row in enumerate(rows) if not row.element}
+        first = {row.ticket: at for at, row in enumerate(rows) if row.element in (0, NO_ELEMENT)}
         last = {row.ticket: at for at, row in enumerate(rows)}
         inputs: dict[int, list[int]] = {}
         for before, after in self._dependencies() if len(rows) > 1 else ():

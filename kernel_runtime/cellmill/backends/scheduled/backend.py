@@ -15,7 +15,7 @@ from ...by_value.import_log import Loaded
 from ...cell_output.origin import Origin
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
-from ...history import Moved, RunFigures
+from ...history import Moved, RunFigures, TimeSpent
 from ...process_context.interrupts import uninterrupted
 from ...run_registry import STOP, Run, epoch, stop_with_cells
 from ...serialization.functions import FunctionTable
@@ -309,6 +309,9 @@ class ScheduledBackend:
 
     def run_figures(self, run: int) -> RunFigures:
         return accounts.run_figures(self.scheduler, run, self.name, self.max_workers)
+
+    def time_spent(self, run: int, wall: float) -> TimeSpent | None:
+        return self._adviser.time_spent(run, wall)
 
     def cancel_run(self, run: int) -> int:
         count = sum(s.cancel_all() for s in list(self.streams(run)))

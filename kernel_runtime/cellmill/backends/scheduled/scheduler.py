@@ -356,11 +356,9 @@ class Scheduler:
             yield from JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size])
 
     def latest_journeys(self, most: int) -> list[tuple[int, ...]]:
-        """The newest of them."""
-        stats, rows = ffi.new("csched_stats_t *"), ffi.new("csched_journey_t[]", most)
-        with_gil.csched_stats(self.handle, stats)
-        cursor, dropped = ffi.new("uint64_t *", max(0, stats.journeys - most)), ffi.new("uint64_t *")
-        n = with_gil.csched_journeys(self.handle, cursor, most, rows, dropped)
+        """The newest of them, oldest first, also of tasks whose results are not taken yet."""
+        rows = ffi.new("csched_journey_t[]", most)
+        n = with_gil.csched_journeys_newest(self.handle, most, rows)
         return list(JOURNEY.iter_unpack(ffi.buffer(rows)[: n * JOURNEY.size]))
 
     # -- workers

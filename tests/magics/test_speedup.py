@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -251,3 +252,19 @@ def test_what_it_measures_is_no_run_of_the_users(notebook: Notebook) -> None:
     assert notebook.value(TOLD) == told
     notebook.run("list(cellmill.default_executor().map(lambda x: x, [1]))").ok()
     assert int(notebook.value("len(cellmill.runs())")) == int(before) + 1
+
+
+def test_on_a_cluster_it_tells_what_it_measures_by(notebook: Notebook) -> None:
+    notebook.run("import cellmill\n%cellmill backend dask").ok()
+    try:
+        before = int(notebook.value("cellmill.default_executor().stats().submitted"))
+        runs = notebook.value("len(cellmill.runs())")
+        output = notebook.run("%%speedup\nout = [sum(range(200_000)) for x in range(12)]").ok()
+        said = re.search(r"measured once, by ([\d,]+) items on the cluster", "".join(output.texts()))
+        assert said
+        count = int(notebook.value("cellmill.default_executor().stats().submitted")) - before
+        assert count == int(said[1].replace(",", ""))
+        assert notebook.value("len(cellmill.runs())") == runs
+    finally:
+        notebook.run("%cellmill backend local").ok()
+        notebook.run("%cellmill workers 2").ok()

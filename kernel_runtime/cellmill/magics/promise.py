@@ -20,6 +20,9 @@ class Cost:
 
     once: float
     each: float
+    counted: int = (
+        0  # items that measuring it ran on workers of a cluster; views count them with the user's tasks
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,4 +247,5 @@ def _measured(ip: InteractiveShell, executor: int, backend: str, workers: int) -
         seconds(workers)  # the workers start, and import what they need
         few, many = (min(seconds(items) for _ in range(2)) for items in _PROBE)
     each = max(many - few, 0.0) / (_PROBE[1] - _PROBE[0])
-    return Cost(max(few - _PROBE[0] * each, 0.0), each)
+    counted = workers + 2 * sum(_PROBE) if beside is cellmill.default_executor() else 0
+    return Cost(max(few - _PROBE[0] * each, 0.0), each, counted)

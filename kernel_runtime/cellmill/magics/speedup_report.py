@@ -95,6 +95,14 @@ class Speedup:
         condition = "" if sure else ", if what is said below holds"
         return f"{text}; as tasks about {duration_text(self.promised)}{condition}"
 
+    def _measured(self) -> str:
+        if self.cost is None or not self.cost.counted:
+            return ""
+        items = counted(self.cost.counted, "item")
+        return (
+            f"What tasks cost was measured once, by {items} on the cluster: views count them with your tasks."
+        )
+
     def _last(self) -> str:
         return "The rewritten cell (not run; %speedup puts it into a new cell):" if self.rewritten else ""
 
@@ -103,6 +111,8 @@ class Speedup:
         for each in self.findings:
             ran = f" [{each.ran()}]" if each.ran() else ""
             rows += [f"line {each.line}: {each.text}{ran}", f"    {each.said(self.cost)}"]
+        if self._measured():
+            rows.append(self._measured())
         if self.rewritten:
             rows += ["", self._last(), "", *(f"    {line}" for line in self.rewritten.splitlines())]
         return "\n".join(rows)
@@ -117,4 +127,5 @@ class Speedup:
         heads = "".join(f"<th scope=col {left}>{name}</th>" for name in ("line", "loop", "took", "as tasks"))
         table = f"<table><tr>{heads}</tr>{rows}</table>" if rows else ""
         code = f"<p>{escape(self._last())}</p><pre>{escape(self.rewritten)}</pre>" if self.rewritten else ""
-        return f"<p>{escape(self._first())}</p>{table}{code}"
+        measured = f"<p>{escape(self._measured())}</p>" if self._measured() else ""
+        return f"<p>{escape(self._first())}</p>{table}{measured}{code}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import mmap
 import os
 import pickle
@@ -150,7 +151,8 @@ def test_dies_while_it_writes_a_large_result(memory: int, size: int) -> None:
             assert error.signal in (signal.SIGSEGV, signal.SIGBUS)
             others = [executor.submit(bytes, size) for _ in range(3)]
             assert all(f.result(SECONDS) == bytes(size) for f in others)
-            executor.run_on_workers(os.getpid)
+            # each worker that has written to a file keeps that, the new one, too
+            assert executor.run_on_workers(functools.partial(bytes, size)) == [bytes(size)] * 2
 
         once()
         before = census.take(executor, looks=3)

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import __version__, bench
 from .bench.command import RESULTS, Suite, add_arguments, perform, suggestion
 
-COMMANDS = ("bench", "replay", "runs")
+COMMANDS = ("bench", "replay", "runs", "top")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    if options.command == "runs":
-        return _runs(options)
-    return _replay(options) if options.command == "replay" else _bench(parser, options)
+    if options.command == "bench":
+        return _bench(parser, options)
+    return {"runs": _runs, "replay": _replay, "top": _top}[options.command](options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,13 +76,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="default: what CELLMILL_RECORD names, else ~/.local/state/cellmill/runs",
     )
+    top = commands.add_parser(
+        "top",
+        help="watch kernels and scripts that run, live in the terminal",
+        description="Watch the kernels and scripts of yours on this machine that can be watched: %%cellmill serve, "
+        "cellmill.serve() or CELLMILL_SERVE=1 in one lets others watch it.",
+    )
+    top.add_argument("pid", type=int, nargs="?", metavar="PID", help="which process (default: served last)")
+    top.add_argument("--once", action="store_true", help="print one look as text and end, for scripts")
+    top.add_argument(
+        "--interval", type=_speed, default=0.5, metavar="S", help="seconds between looks (default: 0.5)"
+    )
     return parser
 
 
 def _speed(text: str) -> float:
     speed = float(text)
     if not 0 < speed < float("inf"):
-        raise argparse.ArgumentTypeError("a speed is greater than 0")
+        raise argparse.ArgumentTypeError("it is greater than 0")
     return speed
 
 
@@ -135,6 +146,17 @@ def _runs(options: argparse.Namespace) -> int:
         print(f"cellmill runs: {warning.message}", file=sys.stderr)
     print(found if found else f"no runs are recorded in {folder}")
     return 0
+
+
+def _top(options: argparse.Namespace) -> int:
+    from .errors import CellmillError
+    from .outside.top.command import run
+
+    try:
+        return run(options.pid, options.interval, once=options.once)
+    except (CellmillError, OSError) as error:
+        print(f"cellmill top: {error}", file=sys.stderr)
+        return 1
 
 
 def _bench(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

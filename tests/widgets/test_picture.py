@@ -8,9 +8,10 @@ import pytest
 from nbconvert.filters.strings import clean_html
 
 from cellmill.diagnostics.failure_counts import KINDS, OTHERS, FailureCount, FailureCounts
+from cellmill.telemetry.text_bar import shares
 from cellmill_widgets import bars, picture
 from cellmill_widgets.bars import View
-from cellmill_widgets.picture import WIDTH, merged, rows, runs_of, shares, strip, svg
+from cellmill_widgets.picture import WIDTH, merged, rows, runs_of, strip, svg
 
 FAILURES = (FailureCount("ValueError", 15, "bad <script>x</script>"), FailureCount("KeyError", 5, "'k'"))
 VIEW = View("dock", done=700, total=1000, failed=20, elapsed=4, rate=120, running=2, failures=FAILURES)
@@ -27,13 +28,13 @@ VIEW = View("dock", done=700, total=1000, failed=20, elapsed=4, rate=120, runnin
     ],
 )
 def test_a_map_has_its_width_and_every_state_is_seen(counts: dict[str, int]) -> None:
-    cells = dict(shares(counts, 1_000_000))
+    cells = dict(shares(counts, 1_000_000, WIDTH))
     assert sum(cells.values()) == WIDTH
     assert all(cells[state] >= 1 for state in counts)
 
 
 def test_without_tasks_there_is_no_map() -> None:
-    assert shares({}, 0) == []
+    assert shares({}, 0, WIDTH) == []
     assert strip([]) == ""
     assert runs_of("") == []
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from cellmill.diagnostics.failure_counts import FailureCount
+from cellmill.telemetry.text_bar import shares, text_bar
 from cellmill.telemetry.time_left import TimeLeft
 from cellmill_widgets import picture
 
@@ -22,7 +23,6 @@ LABEL = 24
 MAPS = 3
 """With more bars than these none has a map of states below it."""
 
-_MARKS = {"d": "#", "f": "!", "l": "x", "c": "-", "r": ".", "w": "."}
 _RED = "var(--jp-error-color1, #d32f2f)"
 _FAINT = "var(--jp-ui-font-color2, #616161)"
 _BACK = "var(--jp-layout-color3, #ddd)"
@@ -50,7 +50,7 @@ class View:
     began: float = 0.0
     failures: tuple[FailureCount, ...] = ()
     states: str = ""
-    """The state of each task in their order, where it is known: letters of `picture.LETTERS`."""
+    """The state of each task in their order, where it is known: letters of `text_bar.LETTERS`."""
 
     @property
     def cells(self) -> list[tuple[str, int]]:
@@ -58,7 +58,7 @@ class View:
         if self.states:
             return picture.runs_of(self.states)
         total = max(self.total or 0, self.over + self.running)
-        return picture.shares(self.ended | {"r": self.running}, total)
+        return shares(self.ended | {"r": self.running}, total, picture.WIDTH)
 
     @property
     def raised(self) -> int:
@@ -171,8 +171,7 @@ def drawn(view: View, width: int) -> str:
 
 def _track(view: View, room: int) -> str:
     """A bar in characters: `#` done, `!` failed, `x` lost, `-` cancelled, `.` to come; what there is at all is seen."""
-    cells = picture.shares(view.ended, max(view.total or 0, view.over), room)
-    return "".join(_MARKS[state] * number for state, number in cells) or "." * room
+    return text_bar(view.ended, max(view.total or 0, view.over), room)
 
 
 def fold(views: Sequence[View]) -> tuple[Sequence[View], View | None]:

@@ -7,7 +7,7 @@ everything is told without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
@@ -19,8 +19,6 @@ ROWS = 5
 """Types of errors in a table; the rest is one row."""
 MESSAGE = 120
 """Characters of a message in the table."""
-LETTERS = "dflcrw"
-"""done, failed, lost, cancelled, running, waiting"""
 
 _GLYPHS = {"d": "█", "f": "▚", "l": "▌", "c": "▁", "r": "▓", "w": "░"}
 _WORDS = {
@@ -48,21 +46,6 @@ _PLAIN_COLOURS = {
     "r": "#1e88e5",
     "w": "#bdbdbd",
 }
-
-
-def shares(counts: Mapping[str, int], total: int, width: int = WIDTH) -> list[tuple[str, int]]:
-    """Cells for each state by its share of the total; what is there at all gets a cell at least."""
-    counts = {**counts, "w": max(0, total - sum(counts.values()))}
-    whole = sum(counts.values())
-    if whole <= 0:
-        return []
-    cells = {
-        state: max(1, round(width * counts.get(state, 0) / whole)) if counts.get(state, 0) > 0 else 0
-        for state in LETTERS
-    }
-    largest = max(cells, key=lambda state: cells[state])
-    cells[largest] += width - sum(cells.values())
-    return [(state, number) for state, number in cells.items() if number > 0]
 
 
 def runs_of(states: str, width: int = WIDTH) -> list[tuple[str, int]]:

@@ -48,8 +48,8 @@ HELP = """Show the workers, or change their settings.
                                    each: cellmill.runs(FOLDER) lists them; on: in the usual folder
     %cellmill record FILE          record what the panel shows; `cellmill replay FILE` shows it again
     %cellmill record off           end both
-    %cellmill serve [on|off]       let cellmill.attach(PID) in other processes of yours watch this kernel, pause and
-                                   cancel, also while a cell computes; or no more
+    %cellmill serve [on|off]       let `cellmill top` in a terminal, and cellmill.attach(PID) in other processes of
+                                   yours, watch this kernel, pause and cancel, also while a cell computes; or no more
     %cellmill compare RUN RUN      what changed from one run to another: their numbers in cellmill.runs(), or cells,
                                    In[3] In[5]
     %cellmill dask on|off          Dask computes with these workers (its delayed, bags, arrays), or as before
@@ -272,7 +272,7 @@ def _serve(line: Line, command: Word, arguments: list[Word]) -> str:
     if word is not None and word.text not in SWITCH:
         raise line.at(f"serve is on or off, not {word.text!r}{did_you_mean(word.text, SWITCH)}", word)
     if word is not None and word.text == "off":
-        return "nobody watches any more" if serving.stop() else "nobody watches: it was not on"
+        return "other processes cannot watch this kernel any more" if serving.stop() else "it was not on"
     try:
         return f"{serving.serve()!r}; %cellmill serve off ends it"
     except cellmill.CellmillError as error:

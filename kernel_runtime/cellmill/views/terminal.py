@@ -10,6 +10,7 @@ from typing import TextIO
 from cellmill.diagnostics.short_text import duration_text
 from cellmill.records.moments import Moments
 from cellmill.records.record import Record
+from cellmill.telemetry.text_bar import text_bar
 
 WIDTH = 40  # characters of the bar
 PAUSE = 0.05  # seconds between lines
@@ -36,11 +37,12 @@ def play(
 
 
 def _line(record: Record, moments: Moments, at: int) -> str:
-    counts, total = moments.at(at), max(1, record.run.submitted)
-    done, failed = counts.succeeded * WIDTH // total, -(-counts.failed * WIDTH // total)
-    bar = ("#" * done + "!" * failed).ljust(WIDTH)[:WIDTH]
+    counts = moments.at(at)
+    states = {"d": counts.succeeded, "f": counts.failed, "c": counts.cancelled}
+    bar = text_bar(states, record.run.submitted, WIDTH)
     elapsed = (at - moments.first) / 1e9
     failures = f", {counts.failed:,} failed" if counts.failed else ""
+    failures += f", {counts.cancelled:,} cancelled" if counts.cancelled else ""
     return (
         f"{record.run.name} [{bar}] {counts.over:,} of {record.run.submitted:,}{failures}, {counts.running:,} running, "
         f"{counts.queued:,} waiting, {duration_text(elapsed)}"

@@ -31,6 +31,7 @@ OWN = {
     "records": "What does it cost to record runs, and how large and how quick to open is a record of many tasks?",
     "producers": "How long do large values take on a cluster from the tasks that make them to those that use them?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
+    "watching": "What does it take to watch a kernel from outside, by cellmill top and by cellmill dashboard?",
     "profile": "What does it cost to sample what workers execute?",
     "speedup": "What does %%speedup promise for plain cells, and how long do the cells take that it offers?",
     "faults": "What is lost when a worker dies, Stop is pressed, the kernel is killed, or workers die at random?",

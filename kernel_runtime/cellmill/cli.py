@@ -12,7 +12,7 @@ from pathlib import Path
 from . import __version__, bench
 from .bench.command import RESULTS, Suite, add_arguments, perform, suggestion
 
-COMMANDS = ("bench", "replay", "runs", "top")
+COMMANDS = ("bench", "dashboard", "replay", "runs", "top")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.command == "bench":
         return _bench(parser, options)
-    return {"runs": _runs, "replay": _replay, "top": _top}[options.command](options)
+    return {"runs": _runs, "replay": _replay, "top": _top, "dashboard": _dashboard}[options.command](options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,6 +76,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="default: what CELLMILL_RECORD names, else ~/.local/state/cellmill/runs",
     )
+    served = commands.add_parser(
+        "dashboard",
+        help="watch kernels and scripts that run, in a browser, and as metrics for Prometheus",
+        description="Serve a page about the kernels and scripts of yours on this machine that can be watched "
+        "(%%cellmill serve, cellmill.serve() or CELLMILL_SERVE=1), for this machine and with a token only.",
+    )
+    served.add_argument("--port", type=int, default=0, metavar="N", help="default: one that is free")
+    served.add_argument("--open", action="store_true", help="open the page in the browser")
+    served.add_argument("--grafana", action="store_true", help="print a board for Grafana as JSON, and end")
     top = commands.add_parser(
         "top",
         help="watch kernels and scripts that run, live in the terminal",
@@ -156,6 +165,17 @@ def _top(options: argparse.Namespace) -> int:
         return run(options.pid, options.interval, once=options.once)
     except (CellmillError, OSError) as error:
         print(f"cellmill top: {error}", file=sys.stderr)
+        return 1
+
+
+def _dashboard(options: argparse.Namespace) -> int:
+    from .errors import CellmillError
+    from .outside.dashboard.command import run
+
+    try:
+        return run(options.port, browser=options.open, grafana=options.grafana)
+    except (CellmillError, OSError) as error:
+        print(f"cellmill dashboard: {error}", file=sys.stderr)
         return 1
 
 

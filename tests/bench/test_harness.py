@@ -119,8 +119,28 @@ def test_a_rival_that_fails_is_named_and_left_out(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(turns, "launch", launch)
     report = _run()
     assert report.skipped == {"ppe": "failed: no luck"}
-    assert count == {"cellmill": 3, "ceiling": 3, "ppe": 1, "ppe:100": 3}
+    assert count == {"cellmill": 3, "ceiling": 3, "ppe": 2, "ppe:100": 3}
     assert "Skipped: ProcessPoolExecutor: failed: no luck" in table(report)
+
+
+@pytest.mark.parametrize("culprit", ["cellmill", "ppe"])
+def test_a_turn_that_fails_once_is_made_again_and_that_is_told(
+    culprit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = ["no luck"]
+
+    def launch(module: str, runtime: str, *_: Any) -> Turn:
+        if runtime == culprit and failures:
+            raise turns.TurnError(failures.pop())
+        return Turn({"more": 1.0})
+
+    monkeypatch.setattr(turns, "launch", launch)
+    report = _run()
+    assert not report.skipped
+    assert len(report.turns) == 12
+    told = f"A turn of {report.titles[culprit]} failed and was made again: no luck"
+    assert told in report.notes
+    assert told in table(report)
 
 
 @pytest.mark.parametrize("culprit", ["cellmill", "ceiling"])

@@ -34,6 +34,7 @@ SIZES = {
     "records": {"tasks": 300, "pairs": 1},
     "producers": {"values": 2, "bytes": 2_000_000},
     "tagging": {"tasks": 100, "single_tasks": 50},
+    "watching": {"looks": 2, "seconds": 0.2, "start_seconds": 0.2},
     "profile": {"tasks": 200, "iterations": 100, "long_tasks": 4, "pairs": 1},
     "speedup": {"sleep": 0.002, "rounds": 1000},
     "faults": {
@@ -72,6 +73,7 @@ MAY_BE_ZERO = {
     *("cpu_other_threads", "crash_lost", "stop_running", "stop_queued", "left_soon", "left_later"),
     "missing",
     *("kills_lost", "kills_wrong", "kills_leaks"),
+    *("top", "top_program", "dashboard", "dashboard_program"),
 }
 _TINY = Tiny(benchmarks, SIZES, ONLY, WITHOUT, MAY_BE_ZERO)
 
@@ -96,7 +98,8 @@ def test_ceilings_are_measured_beside_cellmill(name: str, ceilings: set[str], tm
 
 
 @pytest.mark.parametrize(
-    ("name", "contenders"), [("chain", {"cellmill"}), ("records", {"cellmill"}), ("tagging", set())]
+    ("name", "contenders"),
+    [("chain", {"cellmill"}), ("records", {"cellmill"}), ("tagging", set()), ("watching", set())],
 )
 def test_benchmark_of_cellmill_alone(name: str, contenders: set[str], tmp_path: Path) -> None:
     contenders = contenders or set(benchmarks.load(name).runtimes)

@@ -7,7 +7,12 @@ named.
 
 from __future__ import annotations
 
+import asyncio
 import io
+import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +23,8 @@ from nbconvert import HTMLExporter
 from PIL import Image
 from playwright.sync_api import BrowserContext
 
+from cellmill.outside.top.app import Top
+from cellmill.outside.top.watch import Watch
 from tests.browser.page_setup import prepare
 from tests.browser.test_widget import wait_inline
 
@@ -171,6 +178,63 @@ def test_take_views(lab: Callable[..., Any], theme: str) -> None:
     page.set_content(HTMLExporter(theme=theme).from_notebook_node(notebook)[0])
     take("saved", page.locator(OUTPUT.format(2)))
     assert one.errors == []
+
+
+TOP = """
+import random, time, cellmill
+cellmill.serve()
+def dock(ligand):
+    time.sleep(0.02 + 0.06 * random.random())
+    if ligand % 97 == 5:
+        raise ValueError("no pose")
+with cellmill.Executor(2) as executor:
+    list(executor.map(abs, range(400)))
+    print("ready", flush=True)
+    list(executor.map(dock, range(2000), chunksize=1, return_exceptions=True))
+"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_take_views_from_outside(
+    context: BrowserContext, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`cellmill top` and `cellmill dashboard`, each of a program that docks."""
+    with tempfile.TemporaryDirectory(prefix="cm-") as folder:
+        monkeypatch.setenv("CELLMILL_RUNTIME_DIR", f"{folder}/run")
+        program = subprocess.Popen([sys.executable, "-c", TOP], stdout=subprocess.PIPE, text=True)
+        viewer = subprocess.Popen(
+            [sys.executable, "-m", "cellmill", "dashboard"], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert program.stdout is not None
+            assert viewer.stdout is not None
+            assert program.stdout.readline() == "ready\n"
+            address = viewer.stdout.readline().split()[1]
+            page = context.new_page()
+            page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            page.set_viewport_size({"width": 1100, "height": 900})
+            page.goto(address)
+            page.wait_for_timeout(12_000)  # of which the pictures tell
+            save_picture(page.screenshot(), IMAGES / f"dashboard-page-{theme}.png", COLOURS)
+            page.set_content(f"<body style='margin:0'>{asyncio.run(terminal(theme))}</body>")
+            save_picture(page.locator("svg").screenshot(), IMAGES / f"top-{theme}.png", COLOURS)
+            page.close()
+        finally:
+            for process in (program, viewer):
+                process.kill()
+                process.communicate()
+
+
+async def terminal(theme: str) -> str:
+    """A screenshot of `cellmill top` as SVG, with fonts of this machine."""
+    watch = Watch()
+    app = Top(watch, 0.5)
+    app.theme = f"textual-{theme}"
+    async with app.run_test(size=(100, 32)) as pilot:
+        await pilot.pause(8)
+        picture = app.export_screenshot()
+    watch.close()
+    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
 
 
 def widen(one: Any, by: int) -> None:

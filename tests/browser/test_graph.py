@@ -42,7 +42,7 @@ parts = [align(load("x" * i), gate="gate") for i in range(1, 7)]
 scores = [score(*parts[i:i + 2]) for i in range(6)]
 top = report(*scores[:5])
 lost = report(scores[5])
-print(top.result())
+print("top", top.result())
 """
 MANY = """
 grid = [load("x") for _ in range(60)]
@@ -166,7 +166,7 @@ def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> No
     )
     one.screenshot("workers-light")
     (root / "gate").touch()
-    one.wait_output(1, "35")
+    one.wait_output(1, "top 35")
     one.wait_panel("d.done === d.total && d.total === 20")
 
     # what the live page shows in the end, and the same out of the file

@@ -105,12 +105,15 @@ def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
     kernels = one.page.get_by_role("navigation", name="Kernels with Cellmill")
     kernels.get_by_text(re.compile(r"^66% · .*\d s so far · about .+ left$")).wait_for()
     one.screenshot("panel-running-light")
+    arrows = one.page.locator("#cellmill-panel .cellmill-run").get_by_text(re.compile("[↑↓]"))
+    assert arrows.filter(visible=True).count() == 2
     open_doors(tmp_path, "second")
     one.wait_panel("d.done === 60 && d.total === 60 && d.running === 0 && d.rate > 0")
     one.wait_output(2, "gathered 60")
     bar = one.page.get_by_role("progressbar", name="Tasks done")
     assert bar.get_attribute("aria-valuenow") == "60"
     assert one.page.get_by_role("status").filter(has_text="60 tasks done").count() == 1
+    arrows.filter(visible=True).first.wait_for(state="hidden")  # nothing is left to be set
     assert times.inner_text().startswith("took ")
     assert "left" not in times.inner_text()
     one.screenshot("panel-done-light")
@@ -271,7 +274,8 @@ def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
 
 def test_notebook_7_has_the_panel_and_the_badges(lab: OpenLab) -> None:
     one = lab(
-        LOAD, "import cellmill; print(sum(cellmill.parallel(name='double')(lambda n: 2 * n).map(range(20))))"
+        LOAD,
+        "import cellmill; print('sum', sum(cellmill.parallel(name='double')(lambda n: 2 * n).map(range(20))))",
     )
     page = one.page
     page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
@@ -283,7 +287,7 @@ def test_notebook_7_has_the_panel_and_the_badges(lab: OpenLab) -> None:
     one.run_cell(0)
     one.wait_panel("d.presence === 'loaded'")
     one.run_cell(1)
-    one.wait_output(1, "380")
+    one.wait_output(1, "sum 380")
     one.wait_panel("d.done === 20")
     wait_badge(page, 1, "d.state === 'done' && d.done === '20'")
     one.screenshot("panel-notebook7-light")

@@ -29,16 +29,20 @@ RUN = """def fit(gate):
         sum(range(10_000))
         time.sleep(0.001)
     return len(kept)
-tasks = [cellmill.default_executor().submit(fit, {gate!r}) for _ in range(3)]
+tasks = [cellmill.default_executor().submit(fit, {gate!r}) for _ in range({count})]
 print('got', len([task.result() for task in tasks]))
 """
+RAY = """%load_ext cellmill
+import cellmill
+cellmill.set_default_executor(cellmill.Executor(2, backend="ray"))
+print('loaded', 'now')"""
 DASHBOARD = "#cellmill-panel .cellmill-dashboard"
 PAGE = f"{DASHBOARD} .cellmill-page-workers"
 
 
 def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, RUN.format(gate=str(gate)))
+    one = lab(LOAD, RUN.format(gate=str(gate), count=3))
     prepare(one, "light", panel=True)
     one.run_cell(0)
     one.wait_output(0, "loaded now")
@@ -68,6 +72,31 @@ def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
     one.page.locator(f"{DASHBOARD} [role=tab][data-tab=journey]").click()
     one.page.locator(f"{DASHBOARD} .cellmill-moved").get_by_text("Arguments").wait_for()
     one.screenshot("workers-dask-moved")
+    assert one.errors == []
+
+
+def test_workers_of_ray(lab: OpenLab, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
+    gate = tmp_path / "gate"
+    one = lab(RAY, RUN.format(gate=str(gate), count=2))
+    prepare(one, "light", panel=True)
+    one.run_cell(0)
+    one.wait_output(0, "loaded now")
+    one.run_cell(1)
+    one.wait_panel("d.running === 2")
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab=workers]").click()
+    rows = one.page.locator(f"{PAGE} tbody .cellmill-worker")
+    rows.nth(1).wait_for()
+    rows.locator(".cellmill-worker-memory").get_by_text("MB").nth(1).wait_for()
+    assert len(set(rows.locator(".cellmill-worker-address").all_inner_texts())) == 2
+    assert one.page.locator(
+        f"{PAGE} a.cellmill-workers-link"
+    ).is_hidden()  # it was started without Ray's dashboard
+    one.screenshot("workers-ray")
+    gate.touch()
+    one.wait_output(1, "got 2")
+    one.page.locator(f"{DASHBOARD} [role=tab][data-tab=journey]").click()
+    one.page.locator(f"{DASHBOARD} .cellmill-moved").get_by_text("Arguments").wait_for()
     assert one.errors == []
 
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.notebook import Notebook
-
-GATE = """
-import pathlib, tempfile
-gate = pathlib.Path(tempfile.mkdtemp(), "gate")
-def wait_for_gate():
-    import time
-    while not gate.exists():
-        time.sleep(0.005)
-"""
-"""Cells of a test hold a task back until they call `gate.touch()`."""
+from tests.support.notebook import GATE, Notebook
 
 
 def delivered(notebook: Notebook, name: str) -> str:

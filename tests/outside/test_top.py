@@ -21,9 +21,10 @@ from textual.widgets import Static
 
 import cellmill
 from cellmill import cli
+from cellmill.outside.kernel import Pace
 from cellmill.outside.top.app import Listing, Top
 from cellmill.outside.top.text import rate_text, time_text
-from cellmill.outside.top.watch import Pace, Watch
+from cellmill.outside.top.watch import Watch
 from tests.outside.conftest import Start
 from tests.support.helpers import SECONDS
 from tests.support.waiting import until

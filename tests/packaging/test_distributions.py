@@ -89,7 +89,7 @@ def test_wheel_metadata(distributions: Distributions) -> None:
         "ipywidgets",
         "pyzmq",
     ]
-    for extra in ("docking", "dask", "ray", "report", "sweep", "top", "lab", "test", "all"):
+    for extra in ("docking", "dask", "ray", "report", "sweep", "top", "dashboard", "lab", "test", "all"):
         assert f"Provides-Extra: {extra}" in text
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cellmill_widgets.dashboard import VIEW
-from tests.support.notebook import Notebook
+from tests.support.notebook import GATE, Notebook
+from tests.support.waiting import until
 
 SWEEP = """
 import cellmill
@@ -35,6 +36,20 @@ def test_the_display_follows_and_rests_as_a_picture(notebook: Notebook) -> None:
     assert "ValueError: three" in html
     (again,) = notebook.run("sweep").ok().displays.values()
     assert again[VIEW] == data[VIEW]  # the same controls
+
+
+def test_points_that_begin_are_shown_before_any_ends(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run(
+        "import cellmill\ndef f(x):\n    wait_for_gate()\n    return x\nsweep = cellmill.sweep(f, x=[1, 2])\nsweep"
+    ).ok()
+    line = "sweep._display._controls._progress.value"
+    notebook.run("cellmill.pause()\nsweep._display.run()").ok()
+    until(lambda: "0 of 2 points done, 2 waiting" in notebook.value(line))
+    notebook.run("cellmill.resume()").ok()
+    until(lambda: "0 of 2 points done, 2 running" in notebook.value(line))
+    notebook.run("gate.touch()").ok()
+    until(lambda: "2 of 2 points done" in notebook.value(line))
 
 
 def test_controls_are_made_from_the_axes(notebook: Notebook) -> None:

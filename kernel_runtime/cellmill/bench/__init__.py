@@ -38,6 +38,7 @@ IN_A_CHECKOUT = (
     "figures",
     "advice",
     "profile",
+    "watching",
     "speedup",
     "joblib-calls",
     "dask-graphs",

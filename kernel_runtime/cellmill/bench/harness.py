@@ -223,7 +223,7 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
             for runtime in list(alive):
                 progress.show(len(report.turns), titles[runtime])
                 try:
-                    turn = turns.launch(benchmark.module, runtime, settings.workers, chosen, Path(folder))
+                    turn = _launch(benchmark, report, runtime, Path(folder))
                 except turns.TurnError as error:
                     if not rivals.is_rival(runtime):
                         progress.clear()
@@ -241,6 +241,16 @@ def collect(benchmark: Benchmark, question: str, settings: Settings, sizes: Size
     report.notes.extend(benchmark.notes)
     benchmark.finish(report)
     return report
+
+
+def _launch(benchmark: Benchmark, report: Report, runtime: str, folder: Path) -> turns.Turn:
+    """Measure one turn; one that fails is tried once more, which the report tells: clusters may fail to start."""
+    order = (benchmark.module, runtime, report.settings.workers, report.sizes, folder)
+    try:
+        return turns.launch(*order)
+    except turns.TurnError as error:
+        report.notes.append(f"A turn of {report.titles[runtime]} failed and was made again: {error}")
+        return turns.launch(*order)
 
 
 def _contenders(benchmark: Benchmark, settings: Settings, report: Report) -> list[str]:

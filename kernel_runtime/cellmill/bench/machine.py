@@ -89,8 +89,8 @@ def stolen_ms() -> float:
     return 1e3 * ticks / os.sysconf("SC_CLK_TCK")
 
 
-def family() -> list[int]:
-    """This process and all its descendants."""
+def family(root: int | None = None) -> list[int]:
+    """Return a process, this one if none is given, and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -99,7 +99,7 @@ def family() -> list[int]:
             except OSError:
                 continue
             children.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found = [os.getpid()]
+    found = [os.getpid() if root is None else root]
     for pid in found:
         found.extend(children.get(pid, ()))
     return found

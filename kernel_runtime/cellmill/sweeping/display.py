@@ -27,6 +27,7 @@ from .results import ERROR, Outcome, Table
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 _PACE = 0.2  # seconds between two looks of the page at the least
+_LOOK = 0.5  # seconds after which points that have begun meanwhile are looked for
 _SHARE = 5  # of the time at most a fifth is spent on drawing
 _LABEL, _CELL = 24, 60  # characters
 
@@ -74,6 +75,8 @@ class Display:
         self._note, self._said = "", ""
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
+        self._looker: threading.Timer | None = None
+        self._shown = ""  # how far it was when it was drawn
         self._drawing = threading.RLock()
         self._took = 0.0
         self._todo: deque[Callable[[], object]] = deque()
@@ -152,6 +155,25 @@ class Display:
             if not sheet.busy or self._controls is None:
                 publish(self._ip.kernel, "update_display_data", self._bundle(sheet), self._id, None)
             self._took = time.monotonic() - began
+            self._shown = sheet.progress
+        if sheet.busy:
+            self._look_later()
+
+    def _look_later(self) -> None:
+        """Points tell when they end and not when they begin: while some go on, look whether others have begun."""
+        with self._lock:
+            if self._looker is None:
+                self._looker = threading.Timer(_LOOK, self._look)
+                self._looker.daemon = True
+                self._looker.start()
+
+    def _look(self) -> None:
+        with self._lock:
+            self._looker = None
+        if self._sweep.progress() != self._shown:
+            self.redraw()
+        elif self._sweep.busy():
+            self._look_later()
 
     def _sheet(self) -> Sheet:
         busy = self._sweep.busy()

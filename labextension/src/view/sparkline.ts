@@ -2,6 +2,12 @@
 
 import { onThemeChange } from './theme';
 
+/** Return the heights of values from 0 to 1: 1 is the maximum of those from `present` on, at which higher ones are cut. */
+export function heights(values: readonly number[], present: number): readonly number[] {
+  const peak = Math.max(...values.slice(present), Number.MIN_VALUE);
+  return values.map(value => Math.min(1, value / peak));
+}
+
 /** Draws a series of values, the last one at the right edge. */
 export class Sparkline {
   constructor(parent: HTMLElement) {
@@ -21,10 +27,11 @@ export class Sparkline {
   /** Draw `values` from zero to the maximum of those from `present` on, which earlier ones may exceed; `label` is for screen
    * readers. */
   draw(values: readonly number[], label: string, present = 0): void {
-    this._present = present;
-    if (values.length === this._values.length && values.every((v, i) => v === this._values[i])) {
+    const same = values.length === this._values.length && values.every((v, i) => v === this._values[i]);
+    if (same && present === this._present) {
       return;
     }
+    this._present = present;
     this._values = values;
     this._canvas.setAttribute('aria-label', label);
     this._paint();
@@ -55,11 +62,10 @@ export class Sparkline {
     }
     context.setTransform(this._scale, 0, 0, this._scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    const peak = Math.max(...values.slice(this._present), Number.MIN_VALUE);
     const line = new Path2D();
-    values.forEach((value, index) => {
+    heights(values, this._present).forEach((part, index) => {
       const x = (index / Math.max(1, values.length - 1)) * width;
-      line.lineTo(x, height - 1 - Math.min(1, value / peak) * (height - 3));
+      line.lineTo(x, height - 1 - part * (height - 3));
     });
     const area = new Path2D(line);
     area.lineTo(width, height);

@@ -21,8 +21,9 @@ from textual.widgets import Button, DataTable, Footer, Label, Sparkline, Static
 from ...errors import CellmillError
 from ...telemetry.text_bar import shares
 from ..folder import Served
+from ..kernel import Kernel
 from . import text
-from .watch import Frame, Kernel, Watch
+from .watch import Frame, Watch
 
 GLYPHS = {"d": "█", "f": "▚", "l": "▌", "c": "▁", "r": "▓", "w": "░"}
 COLOURS = {

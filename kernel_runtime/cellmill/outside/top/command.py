@@ -7,8 +7,9 @@ import time
 
 from ...errors import CellmillError
 from ..attached import attach
+from ..kernel import SPAN
 from .text import plain
-from .watch import SPAN, Frame, Watch
+from .watch import Frame, Watch
 
 __all__ = ["run"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...diagnostics.short_text import counted, duration_text
 from ...telemetry.text_bar import text_bar
-from .watch import Frame, Kernel
+from ..kernel import Kernel
+from .watch import Frame
 
 RUNS = ("run", "cell", "name", "progress", "over", "failed", "time", "left", "cancelled")
 WORKERS = ("worker", "pid", "state", "memory", "runs", "for", "over")

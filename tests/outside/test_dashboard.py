@@ -1,0 +1,206 @@
+"""`cellmill dashboard`: who gets in, what the page shows and does in a real browser, and the metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from playwright.sync_api import Page, sync_playwright
+from prometheus_client.parser import text_string_to_metric_families
+
+import cellmill
+from cellmill import cli
+from cellmill.outside.dashboard.page import COLOURS
+from cellmill.telemetry.text_bar import LETTERS
+from tests.browser import chromium
+from tests.outside.conftest import Start
+from tests.outside.test_top import HOLDS
+from tests.support.helpers import SECONDS
+from tests.support.waiting import until
+
+
+@dataclass
+class Served:
+    """A dashboard that runs."""
+
+    process: subprocess.Popen[str]
+    base: str
+    token: str
+
+    def get(self, path: str, token: str = "") -> tuple[int, str]:
+        """Ask for a page with a token as a header; the status of the answer and its text."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.base + path, headers=headers)) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metrics(self) -> dict[str, list[Any]]:
+        """The samples by name."""
+        status, text = self.get("/metrics", self.token)
+        assert status == 200
+        found: dict[str, list[Any]] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                found.setdefault(sample.name, []).append(sample)
+        return found
+
+
+@pytest.fixture
+def dashboard(folder: Path) -> Iterator[Served]:
+    """A dashboard in a process of its own."""
+    command = [sys.executable, "-m", "cellmill", "dashboard"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+)/\?token=(\S+)\n", said)
+    assert found, said
+    try:
+        yield Served(process, found[1], found[2])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page of a real browser, which asks no other host for anything."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
+        made = browser.new_page(viewport={"width": 1200, "height": 1100})
+        made.set_default_timeout(SECONDS * 1000)
+        hosts: set[str] = set()
+        problems: list[str] = []
+        made.on("request", lambda request: hosts.add(request.url.split("/")[2].split(":")[0]))
+        made.on("pageerror", lambda error: problems.append(str(error)))
+        yield made
+        browser.close()
+        assert hosts == {"127.0.0.1"}
+        assert problems == []
+
+
+def value(samples: list[Any], **labels: str) -> float:
+    (found,) = [sample.value for sample in samples if labels.items() <= sample.labels.items()]
+    return float(found)
+
+
+def test_only_who_has_the_token_gets_in(dashboard: Served) -> None:
+    for path, token in (("/", ""), ("/", "wrong"), ("/?token=wrong", ""), ("/metrics", ""), ("/ws", "")):
+        status, text = dashboard.get(path, token)
+        assert status == 403, path
+        assert "token" in text or "whole address" in text
+    assert dashboard.get("/", dashboard.token)[0] == 200
+    assert dashboard.get(f"/metrics?token={dashboard.token}")[0] == 200
+    addresses = [
+        each.laddr.ip
+        for each in psutil.Process(dashboard.process.pid).net_connections()
+        if each.status == psutil.CONN_LISTEN
+    ]
+    assert addresses == ["127.0.0.1"]
+    dashboard.process.send_signal(signal.SIGINT)
+    assert dashboard.process.wait(SECONDS) == 0
+
+
+def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -> None:
+    program = watched(HOLDS)
+    until(lambda: dashboard.metrics().get("cellmill_tasks"))
+    found = dashboard.metrics()
+    pid = str(program.pid)
+    assert value(found["cellmill_tasks_ended_total"], pid=pid, state="done") == 40
+    assert value(found["cellmill_tasks"], pid=pid, state="running") == 2
+    assert value(found["cellmill_tasks"], pid=pid, state="queued") == 28
+    assert value(found["cellmill_workers"], pid=pid, state="busy") == 2
+    assert value(found["cellmill_worker_memory_bytes"], pid=pid, worker="0") > 1e6
+    with cellmill.attach(program.pid) as kernel:
+        kernel.pause()
+        until(lambda: value(dashboard.metrics()["cellmill_paused"], pid=pid) == 1)
+        kernel.cancel()
+    until(lambda: value(dashboard.metrics()["cellmill_tasks_ended_total"], pid=pid, state="cancelled") == 30)
+    board = json.loads(grafana())
+    asked = {name for panel in board["panels"] for each in panel["targets"] for name in names(each["expr"])}
+    assert asked <= found.keys()
+    assert asked
+    program.kill()
+    until(lambda: not dashboard.metrics().get("cellmill_tasks"))
+
+
+def grafana() -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "cellmill", "dashboard", "--grafana"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def names(expression: str) -> list[str]:
+    return re.findall(r"cellmill_\w+", expression)
+
+
+def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard: Served, page: Page) -> None:
+    first = watched(HOLDS)
+    page.goto(f"{dashboard.base}/?token={dashboard.token}")
+    page.get_by_text(f"process {first.pid}").first.wait_for()
+    assert "token" not in page.url
+    page.reload()  # the cookie lets it in
+    page.get_by_text("40 done").wait_for()
+    page.get_by_text("28 queued").wait_for()
+    page.locator(".slick-cell", has_text="hold('[b]x[/b]')").first.wait_for()
+    with cellmill.attach(first.pid) as kernel:
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Resume").wait_for()
+        assert kernel.stats()["paused"]
+        page.get_by_role("button", name="Resume").click()
+        page.get_by_role("button", name="Pause").wait_for()
+        page.get_by_role("button", name="Cancel the run").click()
+        page.get_by_text("Choose a run in the table first.").wait_for()
+        page.locator(".slick-cell", has_text="hold").first.click()
+        page.get_by_role("button", name="Cancel the run").click()
+        page.get_by_text("Cancel run 2 (hold)?").wait_for()
+        page.get_by_role("button", name="No", exact=True).click()
+        assert kernel.stats()["cancelled"] == 0
+        page.get_by_role("button", name="Cancel the run").click()
+        page.get_by_role("button", name="Yes, cancel").click()
+        page.get_by_text("30 cancelled").wait_for()
+        assert kernel.stats()["cancelled"] == 30
+    second = watched(HOLDS)
+    choice = page.get_by_label("Kernel or script")
+    choice.wait_for()
+    choice.select_option(str(second.pid))
+    page.get_by_text(f"process {second.pid}", exact=False).first.wait_for()
+    page.get_by_text("28 queued").wait_for()
+    second.kill()
+    page.get_by_text(f"Process {second.pid} (").get_by_text("has ended").wait_for()
+
+
+def test_without_kernels_it_says_how(dashboard: Served, page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{dashboard.base}/?token={dashboard.token}")
+    page.get_by_text("No kernel or script of yours can be watched").wait_for()
+    assert page.url == f"{dashboard.base}/?theme=dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)"
+
+
+def test_without_bokeh_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "cellmill.outside.dashboard.server", raising=False)
+    monkeypatch.setitem(sys.modules, "bokeh.server.server", None)
+    assert cli.main(["dashboard"]) == 1
+    assert "pip install 'cellmill[dashboard]'" in capsys.readouterr().err
+
+
+def test_every_state_has_a_colour() -> None:
+    assert set(COLOURS) == set(LETTERS)

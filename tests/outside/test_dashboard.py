@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -16,8 +17,11 @@ from typing import Any
 
 import psutil
 import pytest
+from bokeh.util.token import generate_jwt_token
 from playwright.sync_api import Page, sync_playwright
 from prometheus_client.parser import text_string_to_metric_families
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
 import cellmill
 from cellmill import cli
@@ -96,11 +100,26 @@ def value(samples: list[Any], **labels: str) -> float:
     return float(found)
 
 
+async def first_message(dashboard: Served, **headers: str) -> object:
+    """What who opens a web socket is sent first, with a session of his own making; None: it is closed."""
+    session = generate_jwt_token("of-my-own", signed=False)
+    url = dashboard.base.replace("http", "ws", 1) + "/ws"
+    request = HTTPRequest(url, headers={"Origin": dashboard.base, **headers})
+    connection = await websocket_connect(request, subprotocols=["bokeh", session])
+    message = await connection.read_message()
+    connection.close()
+    return message
+
+
 def test_only_who_has_the_token_gets_in(dashboard: Served) -> None:
-    for path, token in (("/", ""), ("/", "wrong"), ("/?token=wrong", ""), ("/metrics", ""), ("/ws", "")):
+    for path, token in (("/", ""), ("/", "wrong"), ("/?token=wrong", ""), ("/metrics", "")):
         status, text = dashboard.get(path, token)
         assert status == 403, path
         assert "token" in text or "whole address" in text
+    assert asyncio.run(first_message(dashboard)) is None
+    assert (
+        asyncio.run(first_message(dashboard, Authorization=f"Bearer {dashboard.token}")) is None
+    )  # not signed
     assert dashboard.get("/", dashboard.token)[0] == 200
     assert dashboard.get(f"/metrics?token={dashboard.token}")[0] == 200
     addresses = [
@@ -115,11 +134,11 @@ def test_only_who_has_the_token_gets_in(dashboard: Served) -> None:
 
 def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -> None:
     program = watched(HOLDS)
-    until(lambda: dashboard.metrics().get("cellmill_tasks"))
-    found = dashboard.metrics()
     pid = str(program.pid)
-    assert value(found["cellmill_tasks_ended_total"], pid=pid, state="done") == 40
+    until(lambda: any(sample.value == 2 for sample in dashboard.metrics().get("cellmill_tasks", [])))
+    found = dashboard.metrics()
     assert value(found["cellmill_tasks"], pid=pid, state="running") == 2
+    assert value(found["cellmill_tasks_ended_total"], pid=pid, state="done") == 40
     assert value(found["cellmill_tasks"], pid=pid, state="queued") == 28
     assert value(found["cellmill_workers"], pid=pid, state="busy") == 2
     assert value(found["cellmill_worker_memory_bytes"], pid=pid, worker="0") > 1e6
@@ -152,7 +171,7 @@ def names(expression: str) -> list[str]:
 def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard: Served, page: Page) -> None:
     first = watched(HOLDS)
     page.goto(f"{dashboard.base}/?token={dashboard.token}")
-    page.get_by_text(f"process {first.pid}").first.wait_for()
+    page.get_by_text(f"process {first.pid} · local").wait_for()
     assert "token" not in page.url
     page.reload()  # the cookie lets it in
     page.get_by_text("40 done").wait_for()
@@ -178,8 +197,9 @@ def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard:
     second = watched(HOLDS)
     choice = page.get_by_label("Kernel or script")
     choice.wait_for()
-    choice.select_option(str(second.pid))
-    page.get_by_text(f"process {second.pid}", exact=False).first.wait_for()
+    option = choice.locator("option", has_text=f"process {second.pid}")
+    choice.select_option(option.get_attribute("value"))
+    page.get_by_text(f"process {second.pid} · local").wait_for()
     page.get_by_text("28 queued").wait_for()
     second.kill()
     page.get_by_text(f"Process {second.pid} (").get_by_text("has ended").wait_for()

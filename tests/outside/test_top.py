@@ -22,7 +22,8 @@ from textual.widgets import Static
 import cellmill
 from cellmill import cli
 from cellmill.outside.kernel import Pace
-from cellmill.outside.top.app import Listing, Top
+from cellmill.outside.top.app import Top
+from cellmill.outside.top.listing import Listing
 from cellmill.outside.top.text import rate_text, time_text
 from cellmill.outside.top.watch import Watch
 from tests.outside.conftest import Start
@@ -117,8 +118,7 @@ def text_of(app: Top, name: str) -> str:
 
 
 def rows(app: Top, name: str) -> list[list[str]]:
-    table = app.screen_stack[0].query_one(f"#{name}", Listing)
-    return [[str(cell) for cell in table.get_row_at(at)] for at in range(table.row_count)]
+    return [list(cells) for cells in app.screen_stack[0].query_one(f"#{name}", Listing).shown]
 
 
 def test_it_shows_what_runs_and_keys_pause_and_cancel(watched: Start) -> None:

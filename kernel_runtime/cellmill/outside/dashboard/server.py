@@ -47,6 +47,8 @@ class Dashboard:
             extra_websocket_origins=[f"{name}:{self.port}" for name in (HOST, "localhost")],
             extra_patterns=[("/metrics", _Metrics, {"dashboard": self}), (DENIED, _Denied)],
             auth_provider=_Token(self),
+            sign_sessions=True,
+            secret_key=secrets.token_bytes(32),
         )
         http = HTTPServer(application)
         http.add_sockets(sockets)

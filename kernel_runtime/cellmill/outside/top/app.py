@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
-from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.coordinate import Coordinate
 from textual.events import Resize
 from textual.screen import ModalScreen
-from textual.widgets import Button, DataTable, Footer, Label, Sparkline, Static
+from textual.widgets import Button, Footer, Label, Sparkline, Static
 
 from ...errors import CellmillError
 from ...telemetry.text_bar import shares
 from ..folder import Served
 from ..kernel import Kernel
 from . import text
+from .listing import Listing, Order, Row
 from .watch import Frame, Watch
 
 GLYPHS = {"d": "█", "f": "▚", "l": "▌", "c": "▁", "r": "▓", "w": "░"}
@@ -36,8 +35,6 @@ COLOURS = {
 }
 RATES = 240  # looks of which throughput is drawn
 
-Row = dict[str, Any]
-Order = tuple[str, Callable[[Row], Any]]
 RUN_ORDERS: tuple[Order, ...] = (
     ("newest first", lambda run: (run["finished"], -(run["id"] or 2**63))),
     ("by time left", lambda run: (run["finished"], -(run["left"] or 0.0))),
@@ -56,54 +53,22 @@ TASK_ORDERS: tuple[Order, ...] = (
 )
 
 
-class Listing(DataTable[Text]):
-    """A table whose rows are changed in place: the row under the cursor stays under it."""
+def _change(part: Static, content: str | Content) -> None:
+    """Show something else in a part whose size stays: a new layout would draw the whole screen."""
+    if content != part.content:
+        part.update(content, layout=False)
 
-    def __init__(self, name: str, heads: Sequence[str], orders: Sequence[Order], **more: Any) -> None:
-        super().__init__(cursor_type="row", zebra_stripes=False, **more)
-        self._title, self._heads, self._orders = name, heads, orders
-        self._order = 0
-        self._rows: list[Row] = []
-        self._keys: list[str] = []
-        self._shown: list[tuple[str, ...]] = []
 
-    def on_mount(self) -> None:
-        self.add_columns(*self._heads)
-        self._entitle()
+def _key_of_run(run: Row) -> str:
+    return str(run["id"] or f"key {run['key']}")
 
-    def _entitle(self) -> None:
-        self.border_title = f"{self._title}, {self._orders[self._order][0]}"
 
-    def reorder(self) -> None:
-        """Take the next order."""
-        self._order = (self._order + 1) % len(self._orders)
-        self._entitle()
+def _key_of_worker(worker: Row) -> str:
+    return f"{worker['executor']} {worker['worker']}"
 
-    def show(
-        self, rows: list[Row], key: Callable[[Row], str], cells: Callable[[Row], tuple[str, ...]]
-    ) -> None:
-        """Show these rows."""
-        self._rows = sorted(rows, key=self._orders[self._order][1])
-        keys, shown = [key(row) for row in self._rows], [cells(row) for row in self._rows]
-        if keys != self._keys:
-            before = (
-                self._keys[self.cursor_row] if self.cursor_row < len(self._keys) and self.cursor_row else ""
-            )
-            self.clear()
-            for each, row in zip(keys, shown, strict=True):
-                self.add_row(*map(Text, row), key=each)
-            if before in keys:
-                self.move_cursor(row=keys.index(before), animate=False)
-        elif shown != self._shown:
-            for at, (row, old) in enumerate(zip(shown, self._shown, strict=True)):
-                for column, (new, was) in enumerate(zip(row, old, strict=True)):
-                    if new != was:
-                        self.update_cell_at(Coordinate(at, column), Text(new), update_width=True)
-        self._keys, self._shown = keys, shown
 
-    def selected(self) -> Row | None:
-        """Return the row under the cursor."""
-        return self._rows[self.cursor_row] if self.cursor_row < len(self._rows) else None
+def _key_of_task(task: Row) -> str:
+    return f"{task['task']} {task['element']} {task['attempt']} {task['submitted']}"
 
 
 class Asked(ModalScreen[bool]):
@@ -136,7 +101,7 @@ class Asked(ModalScreen[bool]):
 
 
 class Top(App[None]):
-    """Looks at a kernel twice a second until it is told to quit."""
+    """Looks at a kernel until it is told to quit."""
 
     TITLE = "cellmill top"
     ENABLE_COMMAND_PALETTE = False
@@ -153,6 +118,7 @@ class Top(App[None]):
     #head { height: 1; text-style: bold; }
     #bar { height: 1; }
     #legend { height: 1; }
+    Listing { overflow-x: hidden; }
     #speed { height: 2; }
     #speed Sparkline { width: 1fr; height: 2; }
     #rate { width: 18; height: 2; content-align: right bottom; }
@@ -176,13 +142,19 @@ class Top(App[None]):
         self._frame = Frame([])
         self._rates: deque[float] = deque(maxlen=RATES)
         self._pid: int | None = None
+        self._revealed = True
         self._head, self._problem = Static(id="head", markup=False), Static(id="problem", markup=False)
         self._bar, self._legend = Static(id="bar"), Static(id="legend")
         self._speed, self._sparkline = Horizontal(id="speed"), Sparkline([])
         self._rate = Static(id="rate", markup=False)
-        self._run_list = Listing("Runs", text.RUNS, RUN_ORDERS, id="runs")
-        self._worker_list = Listing("Workers", text.WORKERS, WORKER_ORDERS, id="workers")
-        self._task_list = Listing("Tasks that ended last", text.TASKS, TASK_ORDERS, id="tasks")
+        self._run_list = Listing("Runs", text.RUNS, RUN_ORDERS, _key_of_run, text.run_cells, id="runs")
+        self._worker_list = Listing(
+            "Workers", text.WORKERS, WORKER_ORDERS, _key_of_worker, text.worker_cells, id="workers"
+        )
+        self._task_list = Listing(
+            "Tasks that ended last", text.TASKS, TASK_ORDERS, _key_of_task, text.task_cells, id="tasks"
+        )
+        self._lists = (self._run_list, self._worker_list, self._task_list)
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -192,7 +164,7 @@ class Top(App[None]):
         with self._speed:
             yield self._sparkline
             yield self._rate
-        yield from (self._run_list, self._worker_list, self._task_list)
+        yield from self._lists
         yield Footer()
 
     def on_mount(self) -> None:
@@ -220,54 +192,42 @@ class Top(App[None]):
         if frame.problem:
             self._say(frame.problem)
         kernel = frame.kernel
-        for part in (
-            self._bar,
-            self._legend,
-            self._speed,
-            self._run_list,
-            self._worker_list,
-            self._task_list,
-        ):
-            part.visible = kernel is not None
+        self._reveal(kernel is not None)
         if kernel is None:
-            self._head.update("cellmill top")
+            _change(self._head, "cellmill top")
             return
         if kernel.served.pid != self._pid:
             self._pid = kernel.served.pid
             self._rates.clear()
         self._show_counts(kernel, len(frame.known))
-        self._run_list.show(
-            kernel.runs,
-            lambda run: f"{run['id']} {run.get('key', '')}" if run["id"] is None else str(run["id"]),
-            text.run_cells,
-        )
-        self._worker_list.show(
-            kernel.workers, lambda each: f"{each['executor']} {each['worker']}", text.worker_cells
-        )
-        self._task_list.show(
-            kernel.tasks,
-            lambda task: f"{task['task']} {task['element']} {task['attempt']} {task['submitted']}",
-            text.task_cells,
-        )
+        self._run_list.show(kernel.runs)
+        self._worker_list.show(kernel.workers)
+        if self._task_list.display:
+            self._task_list.show(kernel.tasks)
+
+    def _reveal(self, on: bool) -> None:
+        if on != self._revealed:
+            self._revealed = on
+            for part in (self._bar, self._legend, self._speed, *self._lists):
+                part.visible = on
 
     def _show_counts(self, kernel: Kernel, known: int) -> None:
         others = f" · 1 of {known} kernels" if known > 1 else ""
-        self._head.update(text.head(kernel) + others)
+        _change(self._head, text.head(kernel) + others)
         width = max(10, self.size.width)
         cells = shares(text.states(kernel.counts), kernel.counts["submitted"], width) or [("w", width)]
-        self._bar.update(
-            Content.assemble(*((GLYPHS[letter] * count, COLOURS[letter]) for letter, count in cells))
-        )
+        track = Content.assemble(*((GLYPHS[letter] * count, COLOURS[letter]) for letter, count in cells))
+        _change(self._bar, track)
         parts = [
             part
             for letter, words in text.legend(kernel.counts)
             for part in ((GLYPHS[letter], COLOURS[letter]), f" {words}   ")
         ]
-        self._legend.update(Content.assemble(*parts))
+        _change(self._legend, Content.assemble(*parts))
         if kernel.rate is not None:
             self._rates.append(kernel.rate)
         self._sparkline.data = list(self._rates)
-        self._rate.update(text.rate_text(kernel.rate))
+        _change(self._rate, text.rate_text(kernel.rate))
 
     def _say(self, problem: str) -> None:
         self._problem.update(problem)

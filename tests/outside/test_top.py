@@ -63,7 +63,7 @@ def test_one_look_as_text(watched: Start, capsys: pytest.CaptureFixture[str]) ->
     assert "#" in bar
     assert ">" in bar
     assert heads.split()[:3] == ["run", "cell", "name"]
-    assert run.split()[1:3] == ["hold", ">..............."]
+    assert run.split()[1:3] == ["hold", ">..........."]
     assert "0 of 30" in run
     assert "hold([b]x[/b])" in out.replace("'", "")
     other = watched(HOLDS)

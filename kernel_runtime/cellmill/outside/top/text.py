@@ -13,7 +13,7 @@ from .watch import Frame
 RUNS = ("run", "cell", "name", "progress", "over", "failed", "time", "left", "cancelled")
 WORKERS = ("worker", "pid", "state", "memory", "runs", "for", "over")
 TASKS = ("task", "function", "worker", "ended", "waited", "ran")
-BAR = 16  # characters of the bar of a run
+BAR = 12  # characters of the bar of a run
 WIDTH = 40  # of that of all tasks
 MOST_RUNS = 10  # of those that are over, in a frame of text
 

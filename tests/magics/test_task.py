@@ -381,6 +381,39 @@ def test_a_variable_that_is_another_name_of_one_of_the_notebook_s_is_so_there(no
     assert notebook.value("changed, given") == "([1, 2, 9], [1, 2])"
 
 
+def test_what_variables_refer_to_is_the_notebook_s_too(notebook: Notebook) -> None:
+    """In containers, objects and closures, at any depth; in a later task these are copies, as all that it is given."""
+    notebook.run("table, rows = {'a': [3]}, [1]\nclass Box: pass").ok()
+    notebook.run(
+        "%%task pack\nfound = {'x': [table, (rows, 2)]}\nbox = Box()\nbox.rows = rows\n"
+        "number = lambda: len(rows)\ntwice = [rows, rows, [1]]"
+    ).ok()
+    notebook.run(
+        "%%task later after pack\nfound['x'][0]['b'] = 5\nkeys = sorted(found['x'][0]), twice[0] is twice[1]"
+    ).ok()
+    delivered(notebook, "later")
+    assert (
+        notebook.value("found['x'][0] is table, found['x'][1][0] is rows, box.rows is rows")
+        == "(True, True, True)"
+    )
+    assert notebook.value("twice[0] is rows, twice[1] is rows, twice[2] is rows") == "(True, True, False)"
+    assert notebook.value("keys, table") == "((['a', 'b'], True), {'a': [3]})"
+    notebook.run("rows.append(2)").ok()
+    assert notebook.value("box.rows, found['x'][1], number()") == "([1, 2], ([1, 2], 2), 2)"
+    notebook.run("%%task change\nrows.append(9)\nheld = {'rows': rows}").ok()
+    assert "change changed rows in place, in its worker" in delivered(notebook, "change")
+    assert notebook.value("held, rows") == "({'rows': [1, 2, 9]}, [1, 2])"
+
+
+def test_a_large_array_is_referred_to_and_not_written_to(notebook: Notebook) -> None:
+    notebook.run("import numpy as np\nbig = np.zeros(9_000_000)").ok()
+    notebook.run("%%task hold\nheld = [big]").ok()
+    delivered(notebook, "hold")
+    assert notebook.value("held[0] is big") == "True"
+    notebook.run("%%task change\nbig[0] = 1\nheld = {'big': big}").ok()
+    assert "In tasks big is read-only" in notebook.run("change.result()").traceback
+
+
 def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
     notebook.run(GATE + "\ngone, kept, spare = 1, 2, 3").ok()
     notebook.run("%%task first\nwait_for_gate()\ndel gone, kept").ok()

@@ -152,15 +152,31 @@ def _as_defined(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return *arguments[:-1], given
 
 
+class _Referring(Pickler):
+    """With references in the places of some objects."""
+
+    reference: Callable[[Any], str | None]
+
+    def persistent_id(self, obj: Any) -> str | None:
+        """See `pickle.Pickler`."""
+        return self.reference(obj)
+
+
 def dumps(
     value: Any,
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
     board: generators.Board | None = None,
     caches: bool = True,
+    reference: Callable[[Any], str | None] | None = None,
 ) -> bytes:
-    """The pickle of a value, protocol 5; raises what the objects in it raise."""
+    """The pickle of a value, protocol 5; raises what the objects in it raise. ``reference``: see
+    `pickle.Pickler.persistent_id`.
+    """
     target = io.BytesIO()
-    pickler = Pickler(target, protocol=5, buffer_callback=buffer_callback)
+    kind = Pickler if reference is None else _Referring
+    pickler = kind(target, protocol=5, buffer_callback=buffer_callback)
+    if isinstance(pickler, _Referring) and reference is not None:
+        pickler.reference = reference
     pickler.board = board
     pickler.caches = caches
     pickler.dump(value)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import builtins
 import linecache
 import marshal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import PayloadError
 from ..serialization.payload import Partial, explain_sent_back
-from .in_place import watch
+from .in_place import Watched
 from .unsent import Unsent
 
 ITEM = "__cellmill_item__"
 VALUE = "__cellmill_value__"
 KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotations__", VALUE})
 _MISSING = object()
+_BY_VALUE = (
+    *(int, float, complex, str, bytes, type(None)),
+    *(type, FunctionType, BuiltinFunctionType, ModuleType),
+)
+"""Objects of these types are sent as they are: nothing of them changes, or it is known by its name."""
 
 
 class Body:
@@ -75,8 +80,8 @@ def shortened(item: Any) -> str:
 class Outcome(Partial):
     """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
     cannot be sent, others that it changed in place, those that it deleted, and why there is no value here. ``own``:
-    variables that need not be sent. ``same``: assigned ones that are an object of the notebook, as it came, with the
-    variable it came by.
+    variables that need not be sent. ``referred``: objects of the notebook, as they came, that these variables refer
+    to, by the name of the variable they came by (pickled); where these objects are, they are taken and no copies.
     """
 
     value: Any
@@ -86,7 +91,7 @@ class Outcome(Partial):
     deleted: tuple[str, ...] = ()
     task: str = ""
     own: dict[str, Any] = field(default_factory=dict)
-    same: dict[str, str] = field(default_factory=dict)
+    referred: bytes = b""
     unsent: str | None = None
 
     def without(self, error: BaseException) -> Outcome:
@@ -101,10 +106,14 @@ class Outcome(Partial):
             raise PayloadError(self.unsent)
         return self.value
 
-    def load(self) -> dict[str, Any]:
-        """The variables; what could not be sent is replaced by what says so when it is used."""
+    def load(self, notebook: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The variables; what could not be sent is replaced by what says so when it is used. ``notebook``: the objects
+        that the task was given, where these are.
+        """
+        if notebook is None:
+            notebook = load_variables(self.referred, {}) if self.referred else {}
         unsent = {name: Unsent(name, self.task, reason) for name, reason in self.refused.items()}
-        return load_variables(self.variables) | self.own | unsent
+        return load_variables(self.variables, notebook) | self.own | unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +153,7 @@ class TaskBody(Body):
                 for name in set(outcome.deleted) - link.newer:
                     before.pop(name, None)
             before[link.name] = _done(outcome)
-        changed = watch(before)
+        watched = Watched(before)
         namespace = self._run(before)
         assigned = {
             name: value
@@ -152,9 +161,10 @@ class TaskBody(Body):
             if name not in KEPT_BACK and value is not before.get(name, _MISSING)
         }
         deleted = tuple(name for name in before if name not in namespace)
-        variables, refused = _dump_variables(assigned)
+        found = watched.changed()
+        kept = self._as_they_came(before, watched.unknown.union(found))
+        variables, refused, referred = _dump_variables(assigned, kept)
         own = {name: assigned[name] for name in refused} if self.here else {}
-        found = changed()
         return Outcome(
             namespace.get(VALUE),
             variables,
@@ -163,19 +173,16 @@ class TaskBody(Body):
             deleted,
             self.__name__,
             own,
-            self._same(before, assigned, found),
+            referred,
         )
 
-    def _same(
-        self, before: dict[str, Any], assigned: dict[str, Any], changed: Collection[str]
-    ) -> dict[str, str]:
-        """For what was assigned and is an object that came from the notebook, the name it had there."""
-        came = {
-            id(value): name
+    def _as_they_came(self, before: dict[str, Any], changed: Collection[str]) -> dict[str, Any]:
+        """The objects that came from the notebook and are as they were, by their names there."""
+        return {
+            name: value
             for name, value in self.variables.items()
-            if before.get(name) is value and name not in changed
+            if before.get(name) is value and name not in changed and not isinstance(value, _BY_VALUE)
         }
-        return {name: came[id(value)] for name, value in assigned.items() if id(value) in came}
 
     def _rest(self) -> tuple[Any, ...]:
         return (self.after, self.here)
@@ -195,26 +202,49 @@ def _done(outcome: Any) -> Future[Any]:
     return future
 
 
-def _dump_variables(variables: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
-    """All variables pickled together, so that what they share stays shared; without those that cannot be."""
+def _dump_variables(variables: dict[str, Any], kept: dict[str, Any]) -> tuple[bytes, dict[str, str], bytes]:
+    """All variables pickled together, so that what they share stays shared; without those that cannot be, and with
+    references in the places of what was ``kept``, which of it is referred to comes last.
+    """
     from ..by_value.pickling import dumps
 
+    names = {id(value): name for name, value in kept.items()}
+    found: set[str] = set()
+
+    def reference(value: Any) -> str | None:
+        name = names.get(id(value))
+        if name is not None:
+            found.add(name)
+        return name
+
+    def dumped(value: Any) -> bytes:
+        return dumps(value, reference=reference if names else None)
+
+    refused = {}
     try:
-        return dumps(variables), {}
+        data = dumped(variables)
     except Exception:
-        refused = {}
         for name, value in variables.items():
             try:
-                dumps(value)
+                dumped(value)
             except Exception as error:
                 refused[name] = f"{type(error).__name__}: {error}"
-        kept = {name: value for name, value in variables.items() if name not in refused}
-        return dumps(kept), refused
+        found.clear()
+        data = dumped({name: value for name, value in variables.items() if name not in refused})
+    try:
+        return data, refused, dumps({name: kept[name] for name in found}) if found else b""
+    except Exception:  # what came cannot be sent back
+        return _dump_variables(variables, {})
 
 
-def load_variables(blob: bytes) -> dict[str, Any]:
-    """The variables of an outcome."""
+def load_variables(blob: bytes, notebook: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables of an outcome; ``notebook``: what they refer to."""
+    import io
     import pickle
 
-    loaded: dict[str, Any] = pickle.loads(blob)
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, name: Any) -> Any:
+            return notebook[name]
+
+    loaded: dict[str, Any] = Unpickler(io.BytesIO(blob)).load()
     return loaded

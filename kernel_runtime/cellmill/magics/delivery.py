@@ -115,8 +115,8 @@ class Arrivals:
     def _variables(self, task: CellTask) -> dict[str, Any]:
         assert task.outcome is not None
         try:
-            variables: dict[str, Any] = task.outcome.load()
-            return variables | {name: task.captured[came] for name, came in task.outcome.same.items()}
+            found: dict[str, Any] = task.outcome.load(task.captured)
+            return found
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             self._notes.append(

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 MOST_BYTES = 1 << 26  # of one array that is kept for comparison
 
 
-def watch(variables: Mapping[str, Any]) -> Callable[[], tuple[str, ...]]:
-    """Note what variables hold; the function that is returned names those that hold something else by then."""
-    captures = [found for name, value in variables.items() if (found := _capture(name, value)) is not None]
+class Watched:
+    """What variables held at first."""
 
-    def changed() -> tuple[str, ...]:
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._captures: dict[str, Any] = {}
+        self.unknown: set[str] = set()  # of these not all is compared
+        for name, value in variables.items():
+            capture, whole = _capture(name, value)
+            if capture is not None:
+                self._captures[name] = capture
+            if not whole:
+                self.unknown.add(name)
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the names of what has changed in place since."""
         names: dict[str, None] = {}
-        for capture in captures:
+        for variable, capture in self._captures.items():
             try:
                 name = capture.changed()
             except Exception:
-                continue  # its own code does not compare; nothing is said of it
+                self.unknown.add(variable)  # its own code does not compare; nothing is said of it
+                continue
             if name is not None:
                 names[name] = None
         return tuple(sorted(names))
 
-    return changed
 
-
-def _capture(name: str, value: Any) -> Any:
+def _capture(name: str, value: Any) -> tuple[Any, bool]:
+    """Return what compares a variable, None where there is nothing to compare; and whether that is all of it."""
     from ..by_value.capture import Capture
     from ..by_value.capture_entries import ATTRIBUTE
     from ..by_value.capture_kinds import ATOMS
 
     if type(value) in ATOMS:
-        return None
+        return None, True
     walk = _walk()
     try:
         walk.go(value, name)
@@ -43,9 +53,9 @@ def _capture(name: str, value: Any) -> Any:
             if not (entry[0] == ATTRIBUTE and isinstance(entry[1], (types.FunctionType, type)))
         ]
         walk.entries, walk.names = [entry for entry, _ in kept], [variable for _, variable in kept]
-        return Capture(walk, 0)
+        return Capture(walk, 0), walk.whole
     except Exception:
-        return None
+        return None, False
 
 
 def _walk() -> Any:
@@ -55,8 +65,12 @@ def _walk() -> Any:
     class Limited(Walk):
         """Without large arrays, which would be kept twice."""
 
+        whole = True  # nothing was left out
+
         def memory(self, kind: int, value: Any, key: Any, name: str) -> None:
             if getattr(value, "nbytes", 0) <= MOST_BYTES:
                 super().memory(kind, value, key, name)
+            else:
+                self.whole = False
 
     return Limited(memory_of, in_worker=True)

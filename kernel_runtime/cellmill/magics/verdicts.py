@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.magics.accumulation import root_of
 from cellmill.magics.cells import Cell, explain_unsendable
-from cellmill.magics.in_place import watch
+from cellmill.magics.in_place import Watched
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Loop, Plan, make_plan, place_of
 from cellmill.magics.shared_state import look
@@ -66,9 +66,9 @@ class Examined:
             return
         self.plan = plan
         changed_by_name = set(plan.things.values())
-        self._changed = watch(
+        self._changed = Watched(
             {name: value for name, value in plan.variables.items() if name not in changed_by_name}
-        )
+        ).changed
 
     def verdict(self) -> Verdict:
         """The verdict, after the plain run: what it changed is known then."""

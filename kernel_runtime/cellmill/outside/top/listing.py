@@ -76,7 +76,9 @@ class Listing(ScrollView, can_focus=True):
             return
         self.shown = shown
         columns = list(zip(self._heads, *shown, strict=True))
-        widths = [max(map(cell_len, column)) if any(column[1:]) else -GAP for column in columns]  # empty ones go
+        widths = [
+            max(map(cell_len, column)) if any(column[1:]) else -GAP for column in columns
+        ]  # empty ones go
         before_head, before_lines = self._head, self._lines
         self._head, *self._lines = (_line(cells, widths) for cells in (self._heads, *shown))
         self.virtual_size = Size(sum(widths) + GAP * len(widths), len(shown) + 1)

@@ -191,7 +191,10 @@ def test_only_monotonic_clocks_are_read() -> None:
     found = [f"{p.name}: {word}" for p in own for word in stepping if word in p.read_text()]
     # Dates that a person reads, and nothing computes with; and one that times of files are compared with.
     dates = ("recent.py", "recording.py", "run_registry.py")
-    files = [f"{name}.py: time.time(" for name in ("folder", "keeping", "sent_modules", "server", "stores")]
+    files = [
+        f"{name}.py: time.time("
+        for name in ("folder", "keeping", "kernels", "sent_modules", "server", "stores")
+    ]
     files += [f"{name}.py: time.time_ns(" for name in ("machine", "sources")]
     assert sorted(found) == sorted([*[f"{name}: datetime.now" for name in dates], *files])
 

@@ -224,12 +224,12 @@ def leave_running() -> int:
 
 
 def slow_to_stop(folder: str) -> None:
-    """Take half a second for it, as code that writes its state does."""
+    """Take a while for it, as code that writes its state does; not so long that its worker is ended."""
     try:
         Path(folder, "begun").touch()
         time.sleep(600)
     except KeyboardInterrupt:
-        time.sleep(0.5)
+        time.sleep(0.1)
         raise
 
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,9 @@ def test_take_views_from_outside(
             page.goto(address)
             page.wait_for_timeout(12_000)  # of which the pictures tell
             save_picture(page.screenshot(), IMAGES / f"dashboard-page-{theme}.png", COLOURS)
-            page.set_content(f"<body style='margin:0'>{asyncio.run(terminal(theme))}</body>")
+            with ThreadPoolExecutor(1) as beside:  # the browser's driver has a loop in this thread
+                picture = beside.submit(asyncio.run, terminal(theme)).result()
+            page.set_content(f"<body style='margin:0'>{picture}</body>")
             save_picture(page.locator("svg").screenshot(), IMAGES / f"top-{theme}.png", COLOURS)
             page.close()
         finally:

@@ -8,15 +8,11 @@ from html import escape
 from typing import Any, Literal
 
 from bokeh.layouts import column, gridplot, row
-from bokeh.models import ColumnDataSource, DataRange1d, InlineStyleSheet, NumeralTickFormatter
+from bokeh.models import ColumnDataSource, DataRange1d, NumeralTickFormatter
 from bokeh.models.widgets import (
     Button,
-    DataTable,
     Div,
-    HTMLTemplateFormatter,
     Select,
-    StringFormatter,
-    TableColumn,
 )
 from bokeh.plotting import figure
 
@@ -29,6 +25,7 @@ from .kernels import KEPT, Kernels, Moment
 __all__ = ["Page"]
 
 INTERVAL = 500  # ms between two changes of a page
+SHOWN = 20  # runs, and tasks that ended last
 COLOURS = {  # readable on white and on black
     "d": "#66bb6a",
     "f": "#d32f2f",
@@ -70,7 +67,7 @@ class Page:
         document.title = "Cellmill"
         if self._dark:
             document.theme = "dark_minimal"
-        sheet = InlineStyleSheet(css=_table_style(ink, ground, self._dark))
+        line = "#3d444d" if self._dark else "#d1d9e0"
         self._kernel: Served | None = None
         self._number = 0
         self._question: Act | None = None
@@ -80,6 +77,8 @@ class Page:
         self._head, self._said = Div(), Div()
         self._bar = Div(sizing_mode="stretch_width", stylesheets=[".bk-clearfix { width: 100% }"])
         self._pause = _button("Pause", self._on_pause)
+        self._run = Select(options=[], width=240)
+        self._going: dict[str, str] = {}  # runs that may be cancelled
         self._cancel = _button("Cancel the run", self._on_cancel)
         self._cancel_all = _button("Cancel all work", self._on_cancel_all)
         self._asked = Div()
@@ -88,9 +87,9 @@ class Page:
         self._confirm = row(self._asked, self._yes, self._no, visible=False)
         self._moments = ColumnDataSource({name: [] for name in Moment._fields})
         self._tables = {
-            "Runs": _Table(text.RUNS, sheet),
-            "Workers": _Table(text.WORKERS, sheet),
-            "Tasks that ended last": _Table(text.TASKS, sheet),
+            "Runs": _Table(text.RUNS, line),
+            "Workers": _Table(text.WORKERS, line),
+            "Tasks that ended last": _Table(text.TASKS, line),
         }
         document.add_root(self._layout())
         document.add_periodic_callback(self._update, INTERVAL)
@@ -119,7 +118,7 @@ class Page:
             self._choice,
             self._head,
             self._bar,
-            row(self._pause, self._cancel, self._cancel_all),
+            row(self._pause, self._run, self._cancel, self._cancel_all),
             self._confirm,
             self._said,
             pictures,
@@ -156,8 +155,7 @@ class Page:
             self._choice.options = options
             self._choice.visible = len(options) > 1
         kernel = None if self._kernel is None else self._kernels.latest(self._kernel)
-        for each in (self._pause, self._cancel, self._cancel_all):
-            each.disabled = kernel is None
+        self._pause.disabled = self._cancel_all.disabled = kernel is None
         if kernel is None:
             self._head.text = self._absent(known)
             return
@@ -184,9 +182,23 @@ class Page:
             self._number = moments[-1].number
             columns = zip(*moments, strict=True)
             self._moments.stream(dict(zip(Moment._fields, map(list, columns), strict=True)), rollover=KEPT)
-        self._tables["Runs"].fill(list(map(_run_cells, text.newest_first(kernel.runs))))
-        self._tables["Workers"].fill(list(map(text.worker_cells, kernel.workers)))
-        self._tables["Tasks that ended last"].fill(list(map(text.task_cells, kernel.tasks)))
+        self._draw_runs(text.newest_first(kernel.runs))
+        self._tables["Workers"].fill([_escaped(text.worker_cells(worker)) for worker in kernel.workers])
+        self._tables["Tasks that ended last"].fill(
+            [_escaped(text.task_cells(task)) for task in kernel.tasks[:SHOWN]]
+        )
+
+    def _draw_runs(self, runs: list[dict[str, Any]]) -> None:
+        self._tables["Runs"].fill(list(map(_run_cells, runs[:SHOWN])))
+        going = [run for run in runs if not run["finished"] and run["id"] is not None]
+        names = {str(run["id"]): f"run {run['id']}, {run['name']}" for run in going}
+        if names != self._going:
+            self._going = names
+            options: Any = list(names.items())
+            self._run.options = options
+            if self._run.value not in names:
+                self._run.value = next(iter(names), "")
+        self._cancel.disabled = not names
 
     def _show(self, kernel: Served) -> None:
         self._kernel, self._number = kernel, 0
@@ -217,15 +229,10 @@ class Page:
             )
 
     def _on_cancel(self) -> None:
-        run = self._tables["Runs"].selected()
-        if self._kernel is None or run is None:
-            self._said.text = "Choose a run in the table first."
-            return
-        number, name = run["run"], run["name"]
-        if run["left"] == "over" or not number:
-            self._said.text = f"Run {escape(number)} ({escape(name)}) is over."
-            return
-        self._ask(f"Cancel run {number} ({name})?", lambda following: following.cancel(int(number)))
+        number = self._run.value
+        name = self._going.get(number)
+        if self._kernel is not None and name is not None:
+            self._ask(f"Cancel {name}?", lambda following: following.cancel(int(number)))
 
     def _on_cancel_all(self) -> None:
         if self._kernel is not None:
@@ -248,41 +255,28 @@ class Page:
 
 
 class _Table:
-    """A table of text; the row that is selected stays so, by its first cell."""
+    """A table of text, as HTML: Bokeh's own is drawn anew only where the number of its rows changes."""
 
-    def __init__(self, heads: tuple[str, ...], sheet: InlineStyleSheet) -> None:
+    def __init__(self, heads: tuple[str, ...], line: str) -> None:
+        """``line``: the colour between rows."""
         self._heads = heads
-        self._source = ColumnDataSource({name: [] for name in heads})
-        self.widget = DataTable(
-            source=self._source,
-            columns=[TableColumn(field=name, title=name, formatter=_formatter(name)) for name in heads],
-            index_position=None,
-            height=180,
-            sizing_mode="stretch_width",
-            stylesheets=[sheet],
+        self._style = (
+            f"text-align:left;padding:3px 20px 3px 0;border-bottom:1px solid {line};white-space:nowrap"
         )
+        self.widget = Div(sizing_mode="stretch_width")
+        self.fill([])
 
     def fill(self, rows: list[tuple[str, ...]]) -> None:
-        """Show these rows."""
-        columns = {name: [row[at] for row in rows] for at, name in enumerate(self._heads)}
-        if columns == dict(self._source.data):
-            return
-        chosen = self.selected()
-        self._source.data = columns
-        first = self._heads[0]
-        at = columns[first].index(chosen[first]) if chosen and chosen[first] in columns[first] else None
-        self._source.selected.indices = [] if at is None else [at]
-
-    def selected(self) -> dict[str, str] | None:
-        """Return the row that is selected."""
-        indices = self._source.selected.indices
-        if not indices or indices[0] >= len(self._source.data[self._heads[0]]):
-            return None
-        return {name: str(self._source.data[name][indices[0]]) for name in self._heads}
-
-
-def _formatter(head: str) -> HTMLTemplateFormatter | StringFormatter:
-    return HTMLTemplateFormatter(template="<%= value %>") if head == "progress" else StringFormatter()
+        """Show these rows; cells are HTML."""
+        heads = "".join(f'<th style="{self._style}">{escape(head)}</th>' for head in self._heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td style={chr(34)}{self._style}{chr(34)}>{cell}</td>' for cell in row)}</tr>"
+            for row in rows
+        )
+        style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+        text = f'<table style="{style}"><tr>{heads}</tr>{body}</table>'
+        if text != self.widget.text:
+            self.widget.text = text
 
 
 def _run_cells(run: dict[str, Any]) -> tuple[str, ...]:
@@ -290,9 +284,13 @@ def _run_cells(run: dict[str, Any]) -> tuple[str, ...]:
     over = run["succeeded"] + run["failed"] + run["cancelled"]
     total = run["total"] if run["total"] is not None else run["submitted"]
     bar = _track(shares(text.states(run), max(total, over), 100))
+    cells = _escaped(text.run_cells(run))
     at = text.RUNS.index("progress")
-    cells = text.run_cells(run)
-    return (*cells[:at], bar, *cells[at + 1 :])
+    return (*cells[:at], f'<div style="width:120px">{bar}</div>', *cells[at + 1 :])
+
+
+def _escaped(cells: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(escape, cells))
 
 
 def _track(cells: list[tuple[str, int]]) -> str:
@@ -327,12 +325,3 @@ def _bar(kernel: Kernel) -> str:
     )
     rate = f"<b>{escape(text.rate_text(kernel.rate))}</b>"
     return f"{track}<div>{words}{rate}</div>"
-
-
-def _table_style(ink: str, ground: str, dark: bool) -> str:
-    line, chosen = ("#3d444d", "#1f3a5f") if dark else ("#d1d9e0", "#d0e4ff")
-    return (
-        f".slick-header-column, .slick-row, .slick-cell {{ color: {ink} !important; background: {ground} !important; "
-        f"border-color: {line} !important }} "
-        f".slick-cell.selected, .bk-cell-select {{ background: {chosen} !important }}"
-    )

@@ -297,6 +297,6 @@ static void every_message_is_checked(void)
 
 MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
      TEST(chunks_have_a_row_per_element), TEST(newest_rows_are_there_before_results_are_taken),
-     TEST(a_chunk_too_long_for_the_ring), TEST(messages_come_in_order),
-     TEST(control_is_answered), TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
+     TEST(a_chunk_too_long_for_the_ring), TEST(messages_come_in_order), TEST(control_is_answered),
+     TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
      TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))

@@ -27,7 +27,8 @@ export class Sparkline {
   /** Draw `values` from zero to the maximum of those from `present` on, which earlier ones may exceed; `label` is for screen
    * readers. */
   draw(values: readonly number[], label: string, present = 0): void {
-    const same = values.length === this._values.length && values.every((v, i) => v === this._values[i]);
+    const same =
+      values.length === this._values.length && values.every((v, i) => v === this._values[i]);
     if (same && present === this._present) {
       return;
     }

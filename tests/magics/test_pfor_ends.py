@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from pathlib import Path
 
@@ -163,3 +164,25 @@ def test_futures_among_the_items(notebook: Notebook) -> None:
 
 def test_the_help_tells_of_it(notebook: Notebook) -> None:
     assert "recorded by the items" in notebook.inspect("%%pfor")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "with contextlib.suppress(ZeroDivisionError):\n    y = i\n    1 / (i % 2)\n    del y",
+        "try:\n    y = i\n    1 / (i % 2)\n    del y\nexcept ZeroDivisionError:\n    pass",
+        "for _ in range(1):\n    y = i\n    if i % 2 == 0: break\n    del y",
+        "while True:\n    y = i\n    if i % 2 == 0: break\n    del y\n    break",
+    ],
+)
+@pytest.mark.parametrize("count", [3, 4])
+def test_a_name_that_some_items_leave_is_gone_where_the_last_deletes_it(
+    notebook: Notebook, block: str, count: int
+) -> None:
+    """Before the block it is deleted in any case, and so it is after it, but for items that leave it early."""
+    body = f"y = 1\ndel y\n{block}"
+    notebook.run(
+        f"import contextlib\ndef plain(i):\n{textwrap.indent(body, '    ')}\n    return locals().get('y')"
+    ).ok()
+    notebook.run(f"%%pfor i in range({count})\n{body}").ok()
+    assert notebook.value("globals().get('y')") == notebook.value(f"plain({count - 1})")

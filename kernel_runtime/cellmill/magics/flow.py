@@ -33,8 +33,9 @@ class State:
         return State(self.always - gone | {f"-{name}" for name in gone}, self.sometimes, self.dead)
 
     def perhaps(self, names: Iterable[str]) -> State:
-        """After what may have bound these."""
-        return State(self.always, self.sometimes | frozenset(names), self.dead)
+        """After what may have bound these, so that they are not sure to be deleted any more."""
+        added = frozenset(names)
+        return State(self.always - {f"-{name}" for name in added}, self.sometimes | added, self.dead)
 
     def ended(self) -> State:
         """Behind a jump."""

@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     top.add_argument("pid", type=int, nargs="?", metavar="PID", help="which process (default: served last)")
     top.add_argument("--once", action="store_true", help="print one look as text and end, for scripts")
     top.add_argument(
-        "--interval", type=_speed, default=1.0, metavar="S", help="seconds between looks (default: 1)"
+        "--interval", type=_speed, default=1.5, metavar="S", help="seconds between looks (default: 1.5)"
     )
     return parser
 

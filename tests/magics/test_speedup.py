@@ -254,6 +254,34 @@ def test_what_it_measures_is_no_run_of_the_users(notebook: Notebook) -> None:
     assert int(notebook.value("len(cellmill.runs())")) == int(before) + 1
 
 
+THREAD = """
+import threading
+from random import random as draw
+ended = threading.Event()
+def other():
+    while not ended.wait(0.0005):
+        draw()
+drawing = threading.Thread(target=other)
+drawing.start()
+"""
+
+
+def test_draws_of_a_clusters_client_are_not_taken_for_those_of_items(notebook: Notebook) -> None:
+    cell = "%%speedup -> report\nout = [sum(range(400_000)) for x in range(12)]"
+    notebook.run(THREAD).ok()
+    notebook.run("import cellmill\n%cellmill backend dask").ok()
+    try:
+        notebook.run(cell).ok()
+        assert notebook.value("report.findings[0].verdict") == "'unproven'"
+        assert "which the cluster's client in this kernel may have done" in notebook.value("repr(report)")
+        notebook.run(cell.replace("sum(", "draw() + sum(")).ok()
+        assert notebook.value("report.findings[0].verdict") == "'impossible'"
+    finally:
+        notebook.run("ended.set(); drawing.join()").ok()
+        notebook.run("%cellmill backend local").ok()
+        notebook.run("%cellmill workers 2").ok()
+
+
 def test_on_a_cluster_it_tells_what_it_measures_by(notebook: Notebook) -> None:
     notebook.run("import cellmill\n%cellmill backend dask").ok()
     try:
@@ -261,7 +289,7 @@ def test_on_a_cluster_it_tells_what_it_measures_by(notebook: Notebook) -> None:
         runs = notebook.value("len(cellmill.runs())")
         output = notebook.run("%%speedup\nout = [sum(range(200_000)) for x in range(12)]").ok()
         said = re.search(r"measured once, by ([\d,]+) items on the cluster", "".join(output.texts()))
-        assert said
+        assert said, output.texts()
         count = int(notebook.value("cellmill.default_executor().stats().submitted")) - before
         assert count == int(said[1].replace(",", ""))
         assert notebook.value("len(cellmill.runs())") == runs

@@ -27,6 +27,11 @@ _BY_VALUE = (
 """Objects of these types are sent as they are: nothing of them changes, or it is known by its name."""
 
 
+def runs_here(backend: str) -> bool:
+    """Whether its tasks run in this process, on the notebook's own objects."""
+    return backend in ("threads", "inline")
+
+
 class Body:
     """The code of a cell and the notebook variables it needs.
 

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
 from cellmill.diagnostics.short_text import counted
+from cellmill.magics.body import runs_here
 from cellmill.magics.cells import explain_unsendable, read_cell
 from cellmill.magics.failures import group_of, place
 from cellmill.magics.flow import target_names
@@ -100,7 +101,7 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     chunksize = options.pop("chunksize", None)
     options.setdefault("name", loop.heading)
     executor = cellmill.default_executor()
-    plan = make_plan(ip, cell, loop, here=executor.backend in ("threads", "inline"))
+    plan = make_plan(ip, cell, loop, here=runs_here(executor.backend))
     iterable = ast.Expression(loop.iterable)
     items = eval(compile(iterable, cell.filename, "eval", cell.flags, True), ip.user_global_ns, ip.user_ns)
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):

@@ -58,6 +58,7 @@ _QUIET = frozenset(
     )
 )
 """Modules whose functions change their arguments and generators of random numbers at most: both are looked at."""
+_RANDOM = frozenset(("random", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"))
 _CONDITIONS = {
     "print": "the order of what it prints does not matter",
     "input": "it asks nothing of a person",
@@ -68,10 +69,14 @@ _FOLDERS = tuple({os.path.realpath(path) for path in sysconfig.get_paths().value
 
 @dataclass(slots=True)
 class Told:
-    """``changes``: what helpers change of things that all items share; ``conditions``: what must hold, unproved."""
+    """``changes``: what helpers change of things that all items share; ``conditions``: what must hold, unproved.
+
+    ``draws``: the code names a source of random numbers.
+    """
 
     changes: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
+    draws: bool = False
 
 
 def look(code: CodeType, variables: Mapping[str, Any], namespace: Mapping[str, Any]) -> Told:
@@ -103,10 +108,20 @@ def _names(
     """The functions and modules that names of the code lead to."""
     for name in names:
         value = namespace.get(name)
+        told.draws = told.draws or name == "random" or _makes_random_numbers(value)
         if name in _CONDITIONS and (name not in namespace or _is_builtin(value, name)):
             told.conditions.append(_CONDITIONS[name])
         elif value is not None:
             _value(value, told, seen)
+
+
+def _makes_random_numbers(value: Any) -> bool:
+    """Whether a value is of `random` or `numpy.random`, or bound to a generator of theirs."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__ in _RANDOM
+    of = value.__self__ if isinstance(value, (types.BuiltinFunctionType, types.MethodType)) else value
+    module = of.__module__ if isinstance(of, (type, types.FunctionType)) else type(of).__module__
+    return module in _RANDOM or (isinstance(of, types.ModuleType) and of.__name__ in _RANDOM)
 
 
 def _value(value: Any, told: Told, seen: set[int]) -> None:

@@ -16,6 +16,7 @@ from IPython.display import display
 
 import cellmill
 from cellmill import run_registry
+from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, read_cell
 from cellmill.magics.harvest import Harvest, Source
 from cellmill.magics.lines import Line, Option, help_of, read_options, usage_of
@@ -131,12 +132,12 @@ def _run(ip: InteractiveShell, cell: Cell, body: str) -> tuple[Looked, float]:
     __tracebackhide__ = True
     looked: Looked = []
     wall = 0.0
-    here = cellmill.default_executor().backend in ("threads", "inline")
+    backend = cellmill.default_executor().backend
     quiet = DisplayHook.semicolon_at_end_of_expression(body)  # type: ignore[no-untyped-call]
     last = cell.tree.body[-1] if cell.tree.body else None
     for statement in cell.tree.body:
         loops = find_loops(statement, ip.user_ns)
-        examined = [Examined(ip, cell, found, here=here) for found in loops]
+        examined = [Examined(ip, cell, found, backend) for found in loops]
         timed, times = with_clocks(statement, loops)
         shown = statement is last and isinstance(statement, ast.Expr) and not quiet
         tree: Any = ast.Interactive([timed]) if shown else ast.Module([timed], [])
@@ -151,7 +152,7 @@ def _run(ip: InteractiveShell, cell: Cell, body: str) -> tuple[Looked, float]:
 
 def _dry(ip: InteractiveShell, cell: Cell) -> Looked:
     looked: Looked = []
-    here = cellmill.default_executor().backend in ("threads", "inline")
+    backend = cellmill.default_executor().backend
     assigned: dict[str, int] = {}
     for statement in cell.tree.body:
         for found in find_loops(statement, ip.user_ns):
@@ -162,7 +163,7 @@ def _dry(ip: InteractiveShell, cell: Cell) -> Looked:
                 what = f"line {assigned[name]} gives {name} its value, and has not run: %%speedup without --dry tells"
                 looked.append((found, what, None))
             else:
-                looked.append((found, Examined(ip, cell, found, here=here), None))
+                looked.append((found, Examined(ip, cell, found, backend), None))
         for each in ast.walk(statement):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
                 assigned.setdefault(each.id, each.lineno)
@@ -236,7 +237,7 @@ def _measured(ip: InteractiveShell, executor: int, backend: str, workers: int) -
     loop = Loop(ast.Name("_", ast.Store()), ast.Name("range", ast.Load()), "what tasks cost", None)
     ast.fix_missing_locations(ast.copy_location(loop.target, tree.body[0]))
     ast.fix_missing_locations(ast.copy_location(loop.iterable, tree.body[0]))
-    plan = make_plan(ip, cell, loop, here=backend in ("threads", "inline"))
+    plan = make_plan(ip, cell, loop, here=runs_here(backend))
 
     def seconds(items: int) -> float:
         began = time.perf_counter()

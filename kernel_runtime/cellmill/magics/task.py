@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import cellmill
 from cellmill.errors import PayloadError
 from cellmill.futures import OVER, Future
-from cellmill.magics.body import Inheritance, Outcome, TaskBody, value_of
+from cellmill.magics.body import Inheritance, Outcome, TaskBody, runs_here, value_of
 from cellmill.magics.cells import (
     at_node,
     capture,
@@ -227,7 +227,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         captured.pop(word, None)
     executor = cellmill.default_executor()
     links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
-    task = TaskBody(name, code, captured, cell.source, links, executor.backend in ("threads", "inline"))
+    task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
     checked = DEFAULT_OPTIONS.changed(**options)

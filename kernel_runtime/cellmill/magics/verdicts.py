@@ -13,6 +13,7 @@ from typing import Any, Literal
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.magics.accumulation import root_of
+from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, explain_unsendable
 from cellmill.magics.in_place import Watched
 from cellmill.magics.lines import UsageError
@@ -22,6 +23,10 @@ from cellmill.magics.timed_loops import Found, iterable_of
 
 Kind = Literal["independent", "unproven", "impossible"]
 _GENERATORS = frozenset(("Random", "Generator", "RandomState"))
+_NO_DRAWS = (
+    "its items draw no random numbers (the state of random changed while they ran, "
+    "which the cluster's client in this kernel may have done)"
+)
 _OUT = "__cellmill_out__"
 _ITEM = "__cellmill_argument__"
 
@@ -35,27 +40,27 @@ class Verdict:
 
 
 class Examined:
-    """A loop just before it runs; `verdict` is asked when it has run."""
+    """A loop just before it runs, whose items would be tasks on ``backend``; `verdict` is asked when it has run."""
 
-    def __init__(self, ip: InteractiveShell, cell: Cell, found: Found, *, here: bool) -> None:
-        self._cell, self._ip = cell, ip
+    def __init__(self, ip: InteractiveShell, cell: Cell, found: Found, backend: str) -> None:
+        self._cell, self._ip, self._backend = cell, ip, backend
         self.plan: Plan | None = None
         self._refused = ""
         self._changed: Callable[[], tuple[str, ...]] = tuple
-        self._random = _states(ip.user_ns)
+        self._shared, self._owned = _shared_states(), _owned_states(ip.user_ns)
         try:
             self._refused = _shape(found.node)
             if not self._refused:
-                self._plan(found, here)
+                self._plan(found)
         except UsageError as error:
             self._refused = str(error).split("\n", 1)[0]
         except SyntaxError as error:
             self._refused = f"line {error.lineno}: {error.msg}"
 
-    def _plan(self, found: Found, here: bool) -> None:
+    def _plan(self, found: Found) -> None:
         node = found.node
         part, loop = as_loop(self._cell, node)
-        plan = make_plan(self._ip, part, loop, here=here)
+        plan = make_plan(self._ip, part, loop, here=runs_here(self._backend))
         if not isinstance(node, ast.For) and (plan.sites or plan.bound):
             what = root_of(_place(plan.sites[0])) if plan.sites else None
             name = what.id if what is not None else ", ".join(sorted(plan.bound)) or "what is outside"
@@ -82,7 +87,10 @@ class Examined:
                 f"{told.changes[0]}: items that run at the same time would each change a copy. Return what is to be "
                 "kept, and put it together after the loop",
             )
-        if self._random != _states(self._ip.user_ns):
+        drawn = self._shared != _shared_states()
+        # threads of a cluster's client draw from `random` too: for names, and to spread what they do over time
+        doubtful = drawn and self._backend in ("dask", "ray") and not told.draws
+        if self._owned != _owned_states(self._ip.user_ns) or (drawn and not doubtful):
             return Verdict(
                 "impossible",
                 "the items draw from one generator of random numbers: each goes on where the one before left it. Give "
@@ -99,8 +107,9 @@ class Examined:
         unsent = explain_unsendable(self.plan.cell, self.plan.variables)
         if unsent is not None:
             return Verdict("impossible", str(unsent))
-        if told.conditions:
-            return Verdict("unproven", "; and if ".join(told.conditions))
+        conditions = [*told.conditions, _NO_DRAWS] if doubtful else told.conditions
+        if conditions:
+            return Verdict("unproven", "; and if ".join(conditions))
         return Verdict("independent")
 
 
@@ -156,12 +165,15 @@ def element_of(node: Any) -> tuple[ast.expr, ast.expr]:
     return ast.copy_location(value, node), node.generators[0].target
 
 
-def _states(namespace: Mapping[str, Any]) -> list[Any]:
-    """The states of the generators of random numbers: those that each process has, and the notebook's variables."""
+def _shared_states() -> list[Any]:
+    """The states of the generators of random numbers that each process has."""
     legacy = getattr(sys.modules.get("numpy.random"), "mtrand", None)
-    shared = [random, legacy._rand] if legacy is not None else [random]
-    owned = [value for _, value in sorted(namespace.items()) if type(value).__name__ in _GENERATORS]
-    return [_state(each) for each in (*shared, *owned)]
+    return [_state(each) for each in ([random, legacy._rand] if legacy is not None else [random])]
+
+
+def _owned_states(namespace: Mapping[str, Any]) -> list[Any]:
+    """The states of the generators that are variables of the notebook."""
+    return [_state(value) for _, value in sorted(namespace.items()) if type(value).__name__ in _GENERATORS]
 
 
 def _state(generator: Any) -> Any:

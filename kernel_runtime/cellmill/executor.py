@@ -29,7 +29,7 @@ from .records import recorder
 from .run_registry import Run
 from .serialization.function_code import function_name
 from .serialization.shared import Shared, share
-from .task import DEFAULT_OPTIONS, Stats, TaskOptions, WorkerInfo, known_length
+from .task import DEFAULT_OPTIONS, HitCount, Stats, TaskOptions, WorkerInfo, known_length
 
 __all__ = ["Executor", "default_executor", "in_worker", "peek_default_executor", "set_default_executor"]
 
@@ -179,6 +179,7 @@ class Executor(BaseExecutor):
 
             kept, fn, args, kwargs = look_up(fn, args, kwargs, options)
             if kept is not None:
+                self._single_run(name, fn).hits.note()
                 kept._of_call = True
                 return kept
         found = self._single_runs.get(name)
@@ -192,11 +193,15 @@ class Executor(BaseExecutor):
         future._of_call = True
         return future
 
-    def open_run(self, name: str, function: Any, expected: int | None = None) -> Run:
+    def open_run(
+        self, name: str, function: Any, expected: int | None = None, hits: HitCount | None = None
+    ) -> Run:
         """Begin a run for `submit_in`, of so many tasks as far as is known; its owner finishes it."""
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        return run_registry.begin(self._backend, self._backend.open_run(), name, expected, function=function)
+        return run_registry.begin(
+            self._backend, self._backend.open_run(), name, expected, function=function, hits=hits
+        )
 
     def submit_in(
         self,
@@ -238,7 +243,19 @@ class Executor(BaseExecutor):
         if options.memo or options.checkpoint or how.checkpoint:
             from .memo.maps import map_kept
 
-            return map_kept(self.map_with, fn, iterables, options, how, constants)
+            return map_kept(self._begin_map, self.open_run, fn, iterables, options, how, constants)
+        return self._begin_map(fn, iterables, options, how, constants)
+
+    def _begin_map(
+        self,
+        fn: Any,
+        iterables: tuple[Iterable[Any], ...],
+        options: TaskOptions,
+        how: MapOptions,
+        constants: dict[str, Any],
+        hits: HitCount | None = None,
+    ) -> MapIterator:
+        """Begin a map whose elements are all run; ``hits``: of those beside them that are not."""
         called = fn
         if constants:
             fn, iterables = with_constants(fn, iterables, constants, alone=how.star or options.batch)
@@ -255,6 +272,7 @@ class Executor(BaseExecutor):
             expected,
             priority=options.priority,
             function=called,
+            hits=hits,
         )
         try:
             return self._backend.map(fn, iterables, options, run, how)

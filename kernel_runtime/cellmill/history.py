@@ -121,6 +121,7 @@ class RunRecord:
     label: str = ""  # the name that its record was given
     path: Path | None = None  # of its record, where it was read from one; its number is negative then
     lost: int = 0  # of the failed ones, those whose worker ended
+    hits: int = 0  # results that came from the cache, beside the tasks
     spent: TimeSpent | None = field(default=None, repr=False, compare=False)  # None: not known
 
     @property
@@ -169,7 +170,9 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         duration_text(record.wall)
         if record.finished
         else f"{duration_text(record.wall)}, {record.outstanding:,} to go",
-        _number(record.succeeded),
+        f"{_number(record.succeeded)} (+{record.hits:,} from the cache)".lstrip()
+        if record.hits
+        else _number(record.succeeded),
         failed,
         _number(record.cancelled),
         "" if record.busy is None else f"{100 * record.busy:.0f} %",

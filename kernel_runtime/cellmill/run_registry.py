@@ -12,6 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from .errors import DependencyError, in_words, is_a
 from .history import RunCounter, RunRecord, Runs, code_of
 from .process_context.settings import context_now
 from .serialization.exceptions import remote_traceback
-from .task import RunCounts
+from .task import HitCount, RunCounts
 
 __all__ = [
     "Run",
@@ -85,7 +86,15 @@ def stop_with_cells(backend: CellTasks) -> None:
 class Run:
     """One call and the tasks it made. ``key`` is the backend's number for it."""
 
-    def __init__(self, backend: RunCounter, key: int, name: str, expected: int | None, function: Any) -> None:
+    def __init__(
+        self,
+        backend: RunCounter,
+        key: int,
+        name: str,
+        expected: int | None,
+        function: Any,
+        hits: HitCount | None = None,
+    ) -> None:
         self.id = next(_numbers)
         self.name = name
         self.expected = expected
@@ -108,6 +117,7 @@ class Run:
         self._code = code_of(function)
         self._backend: RunCounter | None = backend
         self._last = RunCounts()
+        self.hits = hits or HitCount()
         self._final: RunRecord | None = None  # when it is over
 
     def record(self, *, whole: bool = False) -> RunRecord:
@@ -119,7 +129,8 @@ class Run:
         counts, backend = self.counts(), self._backend
         end = self.finished_ns if self.finished_ns is not None else time.monotonic_ns()
         if self.open_ended and counts.submitted == counts.done:  # it is closed by a later cell
-            end = (backend.last_end(self.key) if backend is not None else None) or end
+            ran = backend.last_end(self.key) if backend is not None else None
+            end = max(ran or 0, self.hits.last_ns) or end
         wall = (end - self.started_ns) / 1e9
         return RunRecord(
             self.id,
@@ -138,6 +149,7 @@ class Run:
             backend.run_figures(self.key) if backend is not None and whole else None,
             self._code,
             lost=counts.lost,
+            hits=counts.hits,
             spent=backend.time_spent(self.key, wall) if backend is not None and whole else None,
         )
 
@@ -146,7 +158,8 @@ class Run:
         """All its tasks are over and it will get no more."""
         if self.finished_ns is None and self.open_ended:
             counts = self.counts()
-            return 0 < counts.submitted == counts.done and epoch() != self.epoch
+            begun = counts.submitted > 0 or counts.hits > 0
+            return begun and counts.submitted == counts.done and epoch() != self.epoch
         return self.finished_ns is not None
 
     @property
@@ -166,7 +179,8 @@ class Run:
         """Current counts, read from the scheduler's own counters: cheap, from any thread."""
         backend = self._backend
         if backend is not None:
-            self._last = backend.run_counts(self.key)
+            counts = backend.run_counts(self.key)
+            self._last = replace(counts, hits=self.hits.count) if self.hits.count else counts
         return self._last
 
     def outstanding(self) -> int:
@@ -235,9 +249,10 @@ def begin(
     open_ended: bool = False,
     priority: int = 0,
     function: Any = None,
+    hits: HitCount | None = None,
 ) -> Run:
     """Open a run and notify the watchers. ``open_ended``: single calls of a cell, which may still get more."""
-    run = Run(backend, key, name, expected, function)
+    run = Run(backend, key, name, expected, function, hits)
     run.open_ended = open_ended
     run.priority = priority
     with _lock:
@@ -294,6 +309,19 @@ def recent_runs() -> list[Known]:
     """The last runs, oldest first, also those that are over."""
     with _lock:
         return list(_recent)
+
+
+def hits_of(backend: object, since_ns: int = 0, run: int | None = None) -> dict[str, int]:
+    """Return how many results came from the cache, by function: of one run, or of the backend's last runs that began
+    since then.
+    """
+    found: dict[str, int] = {}
+    hits = {record.id: record.hits for record in records()}
+    for known in recent_runs():
+        asked = known.id == run if run is not None else known.started_ns >= since_ns
+        if asked and known.backend() is backend and hits.get(known.id):
+            found[known.name] = found.get(known.name, 0) + hits[known.id]
+    return found
 
 
 def on_run_started(callback: Callable[[Run], None]) -> Callable[[], None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
@@ -377,7 +379,8 @@ class WorkerEnd:
 class RunCounts:
     """How many tasks of a run were submitted, and how those that are over ended.
 
-    ``stopping``: cancelled while they ran, and not over yet; ``lost``: those of the failed whose worker ended.
+    ``stopping``: cancelled while they ran, and not over yet; ``lost``: those of the failed whose worker ended;
+    ``hits``: results that came from the cache (see `cellmill.parallel`, ``memo``), beside the tasks.
     """
 
     submitted: int = 0
@@ -386,11 +389,27 @@ class RunCounts:
     cancelled: int = 0
     stopping: int = 0
     lost: int = 0
+    hits: int = 0
 
     @property
     def done(self) -> int:
         """Tasks that are over, however they ended."""
         return self.succeeded + self.failed + self.cancelled
+
+
+class HitCount:
+    """How many results of a run came from the cache; used from any thread."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last_ns = 0  # when the latest was found, on the monotonic clock
+        self._lock = threading.Lock()
+
+    def note(self) -> None:
+        """One more did."""
+        with self._lock:
+            self.count += 1
+            self.last_ns = time.monotonic_ns()
 
 
 def known_length(iterables: Iterable[Any]) -> int | None:

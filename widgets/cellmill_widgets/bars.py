@@ -32,7 +32,7 @@ _STYLE = "font:12px/1.7 var(--jp-code-font-family, monospace);padding-left:var(-
 @dataclass(frozen=True, slots=True)
 class View:
     """One run at one moment. Times in seconds; ``done``: tasks that ran, failed ones too; total: None if not known;
-    ``lost``: of the failed ones, those whose worker ended.
+    ``lost``: of the failed ones, those whose worker ended; ``hits``: results from the cache, beside the tasks.
     """
 
     name: str
@@ -41,6 +41,7 @@ class View:
     failed: int = 0
     lost: int = 0
     cancelled: int = 0
+    hits: int = 0
     elapsed: float = 0.0
     rate: float = 0.0
     finished: bool = False
@@ -144,20 +145,17 @@ def counts(view: View) -> str:
     return ", ".join(parts)
 
 
-def troubles(view: View) -> str:
-    """Failures, lost tasks and cancellations, or nothing."""
-    return ", ".join(words for _, words in _troubles(view))
-
-
-def _troubles(view: View) -> list[tuple[str, str]]:
-    """The same, each with the letter of its state."""
+def _said(view: View) -> list[tuple[str, str]]:
+    """How far it is, its failures, and what came from the cache: each with the letter of its state, "" without one."""
+    ran = [("", counts(view))] if view.over or view.total or not view.hits else []
     numbers = (("f", view.raised, "failed"), ("l", view.lost, "lost"), ("c", view.cancelled, "cancelled"))
-    return [(letter, f"{number:,} {word}") for letter, number, word in numbers if number]
+    troubles = [(letter, f"{number:,} {word}") for letter, number, word in numbers if number]
+    return ran + troubles + ([("", f"{view.hits:,} from the cache")] if view.hits else [])
 
 
 def text(view: View) -> str:
     """Return one line without a bar: what stays of a run."""
-    return ", ".join(part for part in (f"{view.name}: {counts(view)}", troubles(view)) if part)
+    return f"{view.name}: {', '.join(words for _, words in _said(view))}"
 
 
 def drawn(view: View, width: int) -> str:
@@ -199,6 +197,7 @@ def total(views: Sequence[View]) -> View:
         failed=sum(view.failed for view in views),
         lost=sum(view.lost for view in views),
         cancelled=sum(view.cancelled for view in views),
+        hits=sum(view.hits for view in views),
         elapsed=elapsed,
         rate=sum(view.rate for view in views if not view.finished),
         finished=finished,
@@ -238,17 +237,17 @@ def svg(views: Sequence[View], note: str = "") -> str:
 
 
 def _row(view: View, width: int) -> str:
+    colours = {"": "inherit", "c": _FAINT}
     parts = [
-        f'<span style="color:{_FAINT if letter == "c" else _RED}">{words}</span>'
-        for letter, words in _troubles(view)
+        f'<span style="color:{colours.get(letter, _RED)}">{words}</span>' for letter, words in _said(view)
     ]
     if view.finished:
-        return f"<div>{', '.join([f'{escape(view.name)}: {counts(view)}', *parts])}</div>"
+        return f"<div>{escape(view.name)}: {', '.join(parts)}</div>"
     name = escape(view.name)
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
     style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
-    return f'<div style="{style}">{label}{_bar(view)}<span>{counts(view)}</span>{"".join(parts)}</div>'
+    return f'<div style="{style}">{label}{_bar(view)}{"".join(parts)}</div>'
 
 
 def _bar(view: View) -> str:

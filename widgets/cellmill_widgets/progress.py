@@ -59,6 +59,7 @@ class _Track:
             failed=counts.failed,
             lost=counts.lost,
             cancelled=counts.cancelled,
+            hits=counts.hits,
             elapsed=self._end(now, ended) - self.started,
             rate=(done - before) / (now - since) if now > since else 0.0,
             finished=ended,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 
 import cellmill
@@ -50,12 +51,21 @@ class Journeys:
     functions: tuple[schema.FunctionJourney, ...]
     account: Account | None = None
     ended: int = 0  # tasks and attempts of all that have ended: more than are kept, maybe
+    hits: Mapping[str, int] = field(default_factory=dict)  # results that came from the cache, by function
 
     @property
     def _part(self) -> str:
         """What part of the tasks the figures are of; "" where it is all."""
         kept = sum(journey["tasks"] for journey in self.functions)
         return f"The newest {kept:,} of {self.ended:,} tasks:" if kept < self.ended else ""
+
+    @property
+    def _found(self) -> str:
+        """What came from the cache; "" where nothing did."""
+        if not self.hits:
+            return ""
+        each = ", ".join(f"{name} {count:,}" for name, count in self.hits.items())
+        return f"From the cache, without a task: {each}."
 
     def _rows(self, journey: schema.FunctionJourney) -> list[tuple[str, ...]]:
         rows = []
@@ -85,8 +95,9 @@ class Journeys:
 
     def __repr__(self) -> str:
         if not self.functions:
-            return f"no journeys of {self.what}"
+            return " ".join(part for part in (f"no journeys of {self.what}", self._found) if part)
         blocks = [str(self.account)] if self.account is not None and self.account.tasks else []
+        blocks += [self._found] if self._found else []
         blocks += [self._part] if self._part else []
         for journey in self.functions:
             lines = [self._title(journey), f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS)]
@@ -102,7 +113,7 @@ class Journeys:
         first = (
             f"<p>{escape(str(self.account))}</p>" if self.account is not None and self.account.tasks else ""
         )
-        part = f"<p>{self._part}</p>" if self._part else ""
+        part = "".join(f"<p>{escape(each)}</p>" for each in (self._found, self._part) if each)
         return first + part + "".join(self._table(journey) for journey in self.functions)
 
     def _table(self, journey: schema.FunctionJourney) -> str:
@@ -147,9 +158,11 @@ def run_journeys(text: str) -> Journeys:
     functions = journeys_of(figures, observer.function_names, peaks, moved)
     account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
-        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks)
+        hits = run_registry.hits_of(executor._backend, run=run.id)
+        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks, hits)
     stats = executor.stats()
-    return Journeys("any task", tuple(functions), account, stats.succeeded + stats.failed)
+    hits = run_registry.hits_of(executor._backend)
+    return Journeys("any task", tuple(functions), account, stats.succeeded + stats.failed, hits)
 
 
 def _runs_of(executor: cellmill.Executor) -> list[run_registry.Known]:

@@ -5,6 +5,7 @@ come in their places.
 from __future__ import annotations
 
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -14,7 +15,8 @@ from ..backends.map_iterator import MapIterator, Progress, reading
 from ..backends.map_options import MapOptions
 from ..diagnostics.short_text import add_note, notes_of
 from ..errors import is_a
-from ..task import RunCounts, TaskOptions, known_length
+from ..run_registry import Run
+from ..task import HitCount, RunCounts, TaskOptions, known_length
 from . import recording
 from .calls import Memo, checkpoint_of, memo_of
 
@@ -23,7 +25,10 @@ _MOST_AT_ONCE = 1000
 _OF_MAP = re.compile("in element .* of a map")
 _RUN = object()  # in the place of a result that a task brings
 
-BeginMap = Callable[[Any, tuple[Iterable[Any], ...], TaskOptions, MapOptions, dict[str, Any]], MapIterator]
+BeginMap = Callable[
+    [Any, tuple[Iterable[Any], ...], TaskOptions, MapOptions, dict[str, Any], HitCount], MapIterator
+]
+OpenRun = Callable[[str, Any, int, HitCount], Run]
 
 
 class _Calls:
@@ -42,7 +47,7 @@ class _Calls:
     ) -> None:
         self.plan: deque[Any] = deque()
         self.places: deque[int] = deque()  # in the input, of those that are run
-        self.found = 0
+        self.hits = HitCount()
         self._ordered = how.ordered
         self._memo = memo
         self._constants = constants
@@ -72,7 +77,7 @@ class _Calls:
                     self.places.append(place)
                 yield (key, args[0]) if self._batch else (key, *args)
             else:
-                self.found += 1
+                self.hits.note()
                 self.plan.append(data)
 
 
@@ -157,19 +162,21 @@ class _InPlaces:
     def progress(self) -> Progress:
         """See `map_iterator.Source`."""
         counts = self._rest._source.progress().counts if self._rest is not None else self._counts
-        counts = replace(counts, succeeded=counts.succeeded + self._calls.found)
+        counts = replace(counts, succeeded=counts.succeeded + self._calls.hits.count)
         return Progress(self._name, counts, self._total, self._read, self._closed)
 
 
 def map_kept(
     begin: BeginMap,
+    open_run: OpenRun,
     function: Any,
     iterables: tuple[Iterable[Any], ...],
     options: TaskOptions,
     how: MapOptions,
     constants: dict[str, Any],
 ) -> MapIterator:
-    """`Executor.map_with` for a function whose results are kept; ``begin`` is that method, for those that are not.
+    """`Executor.map_with` for a function whose results are kept. ``begin`` begins a map of those that are not;
+    ``open_run`` opens the run where there are none.
 
     Raises:
         UsageError: an element, or the function, has no key.
@@ -182,11 +189,16 @@ def map_kept(
     how = replace(how, star=not options.batch, checkpoint=None)
 
     def run(elements: Iterable[Any]) -> MapIterator:
-        return begin(memo.run, (elements,), plain, how, constants)
+        return begin(memo.run, (elements,), plain, how, constants, calls.hits)
 
     if total is None:
         rest: MapIterator | None = run(calls.to_run(most_pending=_MOST_PENDING))
     else:
+        began_ns = time.monotonic_ns()
         missing = list(calls.to_run(most_pending=None))
         rest = run(missing) if missing else None
+        if rest is None and calls.hits.count:
+            only_hits = open_run(options.name or memo.name, function, 0, calls.hits)
+            only_hits.started_ns = began_ns
+            only_hits.finish()
     return reading(_InPlaces(options.name or memo.name, calls, rest, total))

@@ -218,6 +218,7 @@ def _run_of(
         failed=end["failed"],
         cancelled=end["cancelled"],
         lost=end.get("lost", 0),
+        hits=end.get("hits", 0),
         busy=end.get("busy"),
         memory=end.get("memory"),
         moved=Moved(*end["moved"]) if end.get("moved") else None,

@@ -111,6 +111,7 @@ class _File:
             failed=record.failed,
             cancelled=record.cancelled,
             lost=record.lost,
+            hits=record.hits,
             busy=record.busy,
             memory=record.memory,
             moved=record.moved,

@@ -95,6 +95,8 @@ class CellRuns(TypedDict):
     failed: int  # ended with an exception
     lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int  # of `done`, those that will not run
+    # results that came from the cache, beside the tasks; null in records of earlier releases
+    hits: int | None
     over: bool  # the cell has ended, and all its tasks
     seconds: float | None  # from the first run's beginning to the last one's end; null before that
     lines: list[FailedLine]  # where its tasks failed
@@ -136,6 +138,8 @@ class RunRecord(TypedDict):
     failed: int  # tasks that ended with an exception
     lost: int | None  # of `failed`, those whose worker ended; null in records of earlier releases
     cancelled: int  # tasks that will not run
+    # results that came from the cache, beside the tasks; null in records of earlier releases
+    hits: int | None
     # share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown
     busy: float | None
     kept: bool  # whether its tasks can be looked at: the pool that ran them is the present one
@@ -356,6 +360,11 @@ class FunctionJourney(TypedDict):
     sent: int | None
     received: int | None  # bytes of their packed results
 
+class Hits(TypedDict):
+    """Results of one function that came from the cache."""
+    name: str  # the function's name
+    count: int  # how many
+
 class RunTimes(TypedDict):
     """How many tasks of one function ran for how long, in bars of growing width."""
     edges: list[float]  # seconds, ascending; each bar is from one to the next
@@ -429,6 +438,8 @@ class Journey(Message):
     dropped: int  # tasks that were overwritten before they were read
     hidden: int  # number of functions that are left out because they have fewer tasks
     functions: list[FunctionJourney]  # by time, longest first
+    # results that came from the cache, beside the tasks; null in records of earlier releases
+    hits: list[Hits] | None
     # the tasks that ran longest, at most ten, the longest first; of all tasks
     slowest: list[SlowTask] | None
     account: Account | None  # of this piece of work; null where it is not known

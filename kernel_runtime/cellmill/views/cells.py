@@ -33,6 +33,7 @@ class _Sums:
     failed: int = 0
     cancelled: int = 0
     lost: int = 0  # of the failed ones
+    hits: int = 0  # beside the tasks
 
     def plus(self, counts: RunCounts, total: int | None) -> _Sums:
         """Add a run, of which ``total`` tasks are expected; None: unknown."""
@@ -43,6 +44,7 @@ class _Sums:
             self.failed + counts.failed,
             self.cancelled + counts.cancelled,
             self.lost + counts.lost,
+            self.hits + counts.hits,
         )
 
 
@@ -109,6 +111,7 @@ class _Cell:
             "failed": sums.failed,
             "lost": sums.lost,
             "cancelled": sums.cancelled,
+            "hits": sums.hits,
             "over": over,
             "seconds": round((self._ended - self._began) / 1e9, 3) if over else None,
             "lines": self._told_lines(lines),

@@ -120,7 +120,7 @@ class _Folds:
     def journey(self, last: bool) -> schema.Journey:
         """The figures of the functions so far."""
         state = fold_all(self._timeline)
-        functions = journeys_of(self._timeline.figures(), self._record.names, {}, {})
+        functions, run = journeys_of(self._timeline.figures(), self._record.names, {}, {}), self._record.run
         return {
             "cellmill": schema.VERSION,
             "kind": "journey",
@@ -132,6 +132,7 @@ class _Folds:
             "dropped": int(state.dropped),
             "hidden": 0,
             "functions": functions,
+            "hits": [{"name": run.name, "count": run.hits}] if last and run.hits else [],
             "slowest": [],
             "account": _account(self._record) if last else None,
         }

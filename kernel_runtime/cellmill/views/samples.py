@@ -45,9 +45,9 @@ def take_run_samples(executor: Executor) -> list[RunSample]:
     """The counters of this executor's runs in progress, oldest first."""
     samples = []
     for run in run_registry.runs_of(executor._backend):
-        if not run.listed:
-            continue
         counts = run.counts()
+        if not run.listed or (counts.hits and not counts.submitted):  # nothing of it runs
+            continue
         done = counts.succeeded + counts.failed + counts.cancelled
         sample = RunSample(
             run.id,

@@ -32,3 +32,8 @@ export function raised(counts: Failures): number {
 export function outstanding(counts: Counts): boolean {
   return counts.done < counts.total;
 }
+
+/** Results that came from the cache, beside the tasks; records of earlier releases have no number of them. */
+export function hits(run: { readonly hits: number | null }): number {
+  return run.hits ?? 0;
+}

@@ -96,6 +96,8 @@ export interface CellRuns {
   /** of `failed`, those whose worker ended; null in records of earlier releases */
   readonly lost: number | null;
   /** of `done`, those that will not run */ readonly cancelled: number;
+  /** results that came from the cache, beside the tasks; null in records of earlier releases */
+  readonly hits: number | null;
   /** the cell has ended, and all its tasks */ readonly over: boolean;
   /** from the first run's beginning to the last one's end; null before that */
   readonly seconds: number | null;
@@ -142,6 +144,8 @@ export interface RunRecord {
   /** of `failed`, those whose worker ended; null in records of earlier releases */
   readonly lost: number | null;
   /** tasks that will not run */ readonly cancelled: number;
+  /** results that came from the cache, beside the tasks; null in records of earlier releases */
+  readonly hits: number | null;
   /** share of the workers' time in user code, 0 to 1, without what other runs used; null if unknown */
   readonly busy: number | null;
   /** whether its tasks can be looked at: the pool that ran them is the present one */ readonly kept: boolean;
@@ -429,6 +433,12 @@ export interface FunctionJourney {
   /** bytes of their packed results */ readonly received: number | null;
 }
 
+/** Results of one function that came from the cache. */
+export interface Hits {
+  /** the function's name */ readonly name: string;
+  /** how many */ readonly count: number;
+}
+
 /** How many tasks of one function ran for how long, in bars of growing width. */
 export interface RunTimes {
   /** seconds, ascending; each bar is from one to the next */ readonly edges: readonly number[];
@@ -516,6 +526,8 @@ export interface Journey extends Message<'journey'> {
   /** tasks that were overwritten before they were read */ readonly dropped: number;
   /** number of functions that are left out because they have fewer tasks */ readonly hidden: number;
   /** by time, longest first */ readonly functions: readonly FunctionJourney[];
+  /** results that came from the cache, beside the tasks; null in records of earlier releases */
+  readonly hits: readonly Hits[] | null;
   /** the tasks that ran longest, at most ten, the longest first; of all tasks */
   readonly slowest: readonly SlowTask[] | null;
   /** of this piece of work; null where it is not known */ readonly account: Account | null;
@@ -836,13 +848,13 @@ const failedLine = record<FailedLine>({
 });
 const cellRuns = record<CellRuns>({
     request: string, cell: string, runs: list(integer), total: nullable(integer), done: integer,
-    failed: integer, lost: nullable(integer), cancelled: integer, over: boolean, seconds: nullable(number),
-    lines: list(failedLine)
+    failed: integer, lost: nullable(integer), cancelled: integer, hits: nullable(integer), over: boolean,
+    seconds: nullable(number), lines: list(failedLine)
 });
 const runRecord = record<RunRecord>({
     id: integer, cell: string, name: string, began: number, wall: nullable(number), submitted: integer,
-    succeeded: integer, failed: integer, lost: nullable(integer), cancelled: integer, busy: nullable(number),
-    kept: boolean
+    succeeded: integer, failed: integer, lost: nullable(integer), cancelled: integer, hits: nullable(integer),
+    busy: nullable(number), kept: boolean
 });
 const workerState = record<WorkerState>({
     index: integer, pid: nullable(integer), state: string, done: integer, function: nullable(string),
@@ -863,6 +875,7 @@ const functionName = record<FunctionName>({ number: integer, name: string, colou
 const intervalFigures = record<IntervalFigures>({
     known: integer, total: number, median: number, p95: number, p99: number, longest: number
 });
+const hits = record<Hits>({ name: string, count: integer });
 const runTimes = record<RunTimes>({ edges: list(number), counts: list(integer) });
 const functionJourney = record<FunctionJourney>({
     number: integer, name: string, tasks: integer, failed: integer, cut: integer, lost: nullable(integer),
@@ -971,7 +984,7 @@ export const parseFrame = union<Frame>('Frame', {
   'journey': message<Journey>('Journey', {
       cellmill: version, kind: literal('journey'), run: nullable(integer), known: boolean, work: integer,
       tasks: integer, sampled: integer, dropped: integer, hidden: integer, functions: list(functionJourney),
-      slowest: nullable(list(slowTask)), account: nullable(account)
+      hits: nullable(list(hits)), slowest: nullable(list(slowTask)), account: nullable(account)
   }),
   'profile': message<Profile>('Profile', {
       cellmill: version, kind: literal('profile'), known: boolean, on: boolean, seconds: number,

@@ -1,6 +1,6 @@
 /** The choice of what all tabs and the counters show: all tasks, or one run. */
 
-import { lost, raised } from '../model/counts';
+import { hits, lost, raised } from '../model/counts';
 import { outstandingIn } from '../model/runs';
 import type { RunRecord } from '../protocol/messages';
 import { cellButton, drawCellButton, type CellWay } from './cellWay';
@@ -73,8 +73,9 @@ export function runText(run: RunRecord, trans: Translator): string {
   const tasks = trans._n('%2 task', '%2 tasks', run.submitted, count(run.submitted));
   const failed = raised(run) > 0 ? trans.__(', %1 failed', count(raised(run))) : '';
   const gone = lost(run) > 0 ? trans.__(', %1 lost', count(lost(run))) : '';
+  const found = hits(run) > 0 ? trans.__(', %1 from the cache', count(hits(run))) : '';
   const going = outstandingIn(run) > 0 ? trans.__(', %1 to go', count(outstandingIn(run))) : '';
-  return `${titleOf(run)} · ${clock(run.began)} · ${tasks}${failed}${gone}${going}`;
+  return `${titleOf(run)} · ${clock(run.began)} · ${tasks}${failed}${gone}${found}${going}`;
 }
 
 /** Its cell and function. */

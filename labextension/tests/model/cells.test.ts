@@ -14,6 +14,7 @@ function cell(request: string, more: Partial<CellRuns> = {}): CellRuns {
     failed: 0,
     lost: 0,
     cancelled: 0,
+    hits: 0,
     over: true,
     seconds: 1,
     lines: [],

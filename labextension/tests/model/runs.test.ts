@@ -17,6 +17,7 @@ function record(id: number, more: Partial<RunRecord> = {}): RunRecord {
     failed: 2,
     lost: 0,
     cancelled: 1,
+    hits: 0,
     busy: 0.5,
     kept: true,
     ...more

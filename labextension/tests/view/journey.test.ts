@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { Account, FunctionJourney } from '../../src/protocol/messages';
 import { parts } from '../../src/view/journey/account';
-import { mean, reading, wholeMean } from '../../src/view/journey/reading';
+import { hitsText, mean, reading, wholeMean } from '../../src/view/journey/reading';
 import { untranslated } from '../../src/view/translator';
 
 /** Figures with these totals, in microseconds, over `tasks` tasks; null: unknown. */
@@ -126,4 +126,16 @@ test('the bar has a part for each reason of idle time, in the words of the sente
     { name: 'idle while tasks waited for results of others', kind: 'idle-chain', seconds: 0.5 },
     { name: 'idle while the last task ran', kind: 'idle-last', seconds: 0.25 }
   ]);
+});
+
+test('results from the cache are told by function', () => {
+  assert.equal(hitsText([], untranslated), '');
+  const told = hitsText(
+    [
+      { name: 'score', count: 38_000 },
+      { name: 'fit', count: 2 }
+    ],
+    untranslated
+  );
+  assert.equal(told, 'From the cache, without a task: score 38,000, fit 2.');
 });

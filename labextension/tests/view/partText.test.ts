@@ -17,6 +17,7 @@ function runOf(id: number, submitted: number, kept: boolean): RunRecord {
     failed: 0,
     lost: 0,
     cancelled: 0,
+    hits: 0,
     busy: null,
     kept
   };

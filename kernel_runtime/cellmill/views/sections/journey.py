@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cellmill.executor import Executor
+from cellmill.run_registry import hits_of
 from cellmill.telemetry import schema
 from cellmill.telemetry.account import Account
 from cellmill.telemetry.profile import shown_name
@@ -33,11 +34,12 @@ class JourneySection:
     def frame(self, executor: Executor) -> schema.Journey | None:
         folded = self._fold.look(executor, self._work)
         state = None if folded is None else folded.state
-        seen = (self._work, None if state is None else (state.tasks, state.dropped))
+        key, since = None if self._scope is None else self._scope.key, int(self._work[1] * 1e9)
+        hits = hits_of(executor._backend, since, None if self._scope is None else self._scope.run)
+        seen = (self._work, None if state is None else (state.tasks, state.dropped), hits)
         if seen == self._last:
             return None
         self._last = seen
-        key = None if self._scope is None else self._scope.key
         account = (
             None
             if folded is None or executor._backend.observer is None
@@ -59,6 +61,7 @@ class JourneySection:
             "dropped": int(state.dropped) if state is not None else 0,
             "hidden": max(0, len(functions) - MOST_FUNCTIONS),
             "functions": functions[:MOST_FUNCTIONS],
+            "hits": [{"name": name, "count": count} for name, count in hits.items()],
             "slowest": slowest_of(executor) if self._scope is None else None,  # they are kept by work
             "account": None if account is None or not account.tasks else told(account),
         }

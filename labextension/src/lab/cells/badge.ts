@@ -3,7 +3,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { cellState, type CellState } from '../../model/cells';
-import { lost, raised } from '../../model/counts';
+import { hits, lost, raised } from '../../model/counts';
 import type { CellRuns } from '../../protocol/messages';
 import { button, child, setName, setText } from '../../view/dom';
 import { count, duration } from '../../view/format';
@@ -108,6 +108,7 @@ export function outcomeText(cell: CellRuns, trans: TranslationBundle): string {
     ...(raised(cell) > 0 ? [trans.__('%1 failed', count(raised(cell)))] : []),
     ...(lost(cell) > 0 ? [trans.__('%1 lost', count(lost(cell)))] : []),
     ...(cell.cancelled > 0 ? [trans.__('%1 cancelled', count(cell.cancelled))] : []),
+    ...(hits(cell) > 0 ? [trans.__('%1 from the cache', count(hits(cell)))] : []),
     ...(cell.seconds === null ? [] : [trans.__('took %1', duration(cell.seconds))])
   ].join(', ');
 }
@@ -129,6 +130,6 @@ function shortText(cell: CellRuns, state: CellState): string {
     case 'cancelled':
       return `${short(cell.cancelled)}/${total}`;
     case 'done':
-      return total;
+      return cell.total === 0 && hits(cell) > 0 ? `+${short(hits(cell))}` : total;
   }
 }

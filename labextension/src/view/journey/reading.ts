@@ -1,6 +1,7 @@
 /** Explains a journey's figures in sentences, which say only what follows from the figures. */
 
-import type { FunctionJourney } from '../../protocol/messages';
+import type { FunctionJourney, Hits } from '../../protocol/messages';
+import { count } from '../format';
 import { brief } from '../timeline/axis';
 import type { Translator } from '../translator';
 
@@ -147,4 +148,10 @@ function advise(
     default:
       return '';
   }
+}
+
+/** Which results came from the cache, by function; '' where none did. */
+export function hitsText(hits: readonly Hits[], trans: Translator): string {
+  const each = hits.map(one => `${one.name} ${count(one.count)}`).join(', ');
+  return each === '' ? '' : trans.__('From the cache, without a task: %1.', each);
 }

@@ -8,7 +8,7 @@ import { bytes, count, percent } from '../format';
 import { AccountBar, movedWords } from '../journey/account';
 import { Histogram } from '../journey/histogram';
 import { Slowest } from '../journey/slowest';
-import { ALONG, intervalWords, mean, reading, wholeMean } from '../journey/reading';
+import { ALONG, hitsText, intervalWords, mean, reading, wholeMean } from '../journey/reading';
 import { brief } from '../timeline/axis';
 import { partText } from '../partText';
 import type { Translator } from '../translator';
@@ -24,6 +24,7 @@ class JourneyTab implements Tab {
     this._account = new AccountBar(parent, trans, what =>
       send({ cellmill: VERSION, kind: 'apply-advice', what })
     );
+    this._found = child(parent, 'p', 'cellmill-note cellmill-hits');
     this._words = child(parent, 'p', 'cellmill-note cellmill-reading');
     const bar = child(parent, 'div', 'cellmill-journey-bar');
     this._choice = document.createElement('select');
@@ -97,6 +98,8 @@ class JourneyTab implements Tab {
     this._choice.hidden = this._scale.hidden = !some;
     this._account.draw(journey?.account ?? null);
     this._slowest.draw(journey?.slowest ?? []);
+    setText(this._found, hitsText(journey?.hits ?? [], trans));
+    this._found.hidden = this._found.textContent === '';
     this._histogram.draw('', null);
     this._scale.setAttribute('aria-pressed', String(this._log));
     if (journey === null || !some) {
@@ -288,6 +291,7 @@ class JourneyTab implements Tab {
   private readonly _histogram: Histogram;
   private readonly _slowest: Slowest;
   private readonly _words: HTMLElement;
+  private readonly _found: HTMLElement;
   private readonly _choice: HTMLSelectElement;
   private readonly _scale: HTMLButtonElement;
   private readonly _bars: HTMLElement;

@@ -1,6 +1,6 @@
 /** The latest runs: what was called where, how long it took, and how it ended. */
 
-import { lost, raised } from '../../model/counts';
+import { hits, lost, raised } from '../../model/counts';
 import type { KernelState } from '../../model/kernelModel';
 import { outstandingIn } from '../../model/runs';
 import type { RunRecord } from '../../protocol/messages';
@@ -97,6 +97,7 @@ class RunsTab implements Tab {
       raised(run) > 0 ? trans.__('%1 failed', count(raised(run))) : '',
       lost(run) > 0 ? trans.__('%1 lost', count(lost(run))) : '',
       run.cancelled > 0 ? trans.__('%1 cancelled', count(run.cancelled)) : '',
+      hits(run) > 0 ? trans.__('%1 from the cache', count(hits(run))) : '',
       outstandingIn(run) > 0 ? trans.__('%1 to go', count(outstandingIn(run))) : ''
     ];
     return parts.filter(part => part !== '').join(', ');

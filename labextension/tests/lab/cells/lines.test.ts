@@ -18,6 +18,7 @@ function runs(...lines: FailedLine[]): CellRuns {
     failed: 3,
     lost: 0,
     cancelled: 0,
+    hits: 0,
     over: true,
     seconds: 1,
     lines

@@ -260,9 +260,18 @@ def test_workers_without_tasks_are_told_once() -> None:
     assert found.sentence == "1.00 s: 2 workers 50 % in your code, 50 % idle for want of tasks."
 
 
-def test_a_number_of_workers_that_changed_is_told_as_a_mean() -> None:
+@pytest.mark.parametrize(
+    ("mean", "said"),
+    [
+        (1.4, "1.4 workers on average"),
+        (1.95, "2 workers"),
+        (0.3, "0.3 workers on average"),
+        (0.08, "less than 0.1 workers on average"),
+    ],
+)
+def test_a_number_of_workers_that_changed_is_told_as_a_mean(mean: float, said: str) -> None:
     found = Account(
-        began=0, wall=1, workers=1.4, busy=0.7, overhead=0, idle=0.7, head=0, tail=0, unused=0, wasted=0, span=0,
-        chain=(), whole_chain=True, longest=0.7, tasks=1,
+        began=0, wall=1, workers=mean, busy=0.5 * mean, overhead=0, idle=0.5 * mean, head=0, tail=0, unused=0,
+        wasted=0, span=0, chain=(), whole_chain=True, longest=0.7, tasks=1,
     )  # fmt: skip
-    assert found.sentence == "1.00 s: 1.4 workers on average 50 % in your code, 50 % idle between tasks."
+    assert found.sentence == f"1.00 s: {said} 50 % in your code, 50 % idle between tasks."

@@ -128,7 +128,9 @@ class Account:
 
 def _workers(mean: float) -> str:
     """Their number, or its mean where it changed by more than the time of a start."""
-    if abs(mean - round(mean)) > 0.1:
+    if mean < 0.1:  # they came late
+        return "less than 0.1 workers on average"
+    if abs(mean - round(mean)) > 0.1 or round(mean) == 0:
         return f"{mean:.1f} workers on average"
     return f"{mean:.0f} worker{'' if round(mean) == 1 else 's'}"
 

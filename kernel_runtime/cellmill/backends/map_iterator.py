@@ -70,6 +70,10 @@ class MapIterator(chain[Any]):
         else:
             self._source.run_out()
 
+    def take_piece(self) -> list[Any]:
+        """The next result, and those behind it that are at hand, in their order. Raises `StopIteration` at the end."""
+        return [next(self), *self._piece.take()]
+
     def __length_hint__(self) -> int:
         told = self._source.progress()
         if told.closed:
@@ -106,6 +110,12 @@ class _Piece:
     def __init__(self) -> None:
         self.left: list[Any] = []
         self.turns: Iterator[Any] = iter(())
+
+    def take(self) -> list[Any]:
+        """Take what is left, in its order."""
+        left = self.left[::-1]
+        self.end()
+        return left
 
     def end(self) -> None:
         """Nothing more of it is read."""

@@ -9,6 +9,10 @@ from typing import Any
 _UNITS_OF_TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
+HIDDEN_ARGUMENT = b"\x00\xffcellmill\xff"
+"""Bytes that begin with this, as the first argument, are Cellmill's own."""
+
+
 def counted(count: int, noun: str) -> str:
     """``1 item``, ``2,000 items``: for nouns that take an s."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -36,8 +40,9 @@ def name_of_future(value: object) -> str:
 
 
 def without_hidden(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments without those of Cellmill's own, which come first."""
-    return args[1:] if args and getattr(type(args[0]), "hidden_argument", False) is True else args
+    """The arguments without one of Cellmill's own, which comes first."""
+    hidden = args and type(args[0]) is bytes and args[0].startswith(HIDDEN_ARGUMENT)
+    return args[1:] if hidden else args
 
 
 def short_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

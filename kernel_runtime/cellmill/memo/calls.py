@@ -20,11 +20,11 @@ from ..serialization.function_code import function_name
 from ..task import TaskOptions
 from . import recording
 from .function_key import FunctionKey
-from .recording import Key
 from .stores import DISK_LIMIT, FILE, MEMORY_LIMIT, FileStore, MemoryStore, Store
 from .structure import SIMPLE, SIZE, Structure, Unkeyed
 
 _MOST_MEMOS = 512
+_PLACE_BYTES = 6
 
 _lock = threading.RLock()
 _memory: MemoryStore | None = None
@@ -65,7 +65,7 @@ class Memo:
     ) -> None:
         self.function, self.store = function, store
         self.name = function_name(function)
-        self.run = recording.recorded(function, batch=options.batch)
+        self.run = recording.recorded(function, store.identity, batch=options.batch)
         self.counts = counts or Counts()
         self.of_map = of_map
         self._function_key = FunctionKey(function, options.depends_on, generators=of_map)
@@ -81,17 +81,30 @@ class Memo:
         except Unkeyed as reason:
             raise UsageError(f"results of {self.name} cannot be kept: {reason}") from None
 
-    def key(self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None = None) -> Key:
-        """The key of a call; ``place``: of an element in its map, where that counts.
+    def key(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        place: int | None = None,
+        base: bytes | None = None,
+    ) -> bytes:
+        """The key of a call. ``place``: of an element in its map, where that counts; ``base``: see `base`, None: as it
+        is now.
 
         Raises:
             UsageError: an argument or the function has no digest.
         """
-        base = self.base()
+        digest = self._digest_of(args, kwargs, place, base or self.base())
+        # the results of a map come in about its order: their keys are neighbours in the file
+        return digest if place is None else place.to_bytes(_PLACE_BYTES, "big") + digest
+
+    def _digest_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None, base: bytes
+    ) -> bytes:
         given = (*args, *(part for pair in sorted(kwargs.items()) for part in pair))
         if SIMPLE.issuperset(map(type, given)):
             told = marshal.dumps((base, place, len(args), given), 2)
-            return Key(self.store.identity, blake2b(told, digest_size=SIZE).digest())
+            return blake2b(told, digest_size=SIZE).digest()
         made = Structure(generators=self.of_map)
         try:
             made.add((base, place, len(args), given))
@@ -99,15 +112,18 @@ class Memo:
             raise UsageError(
                 f"a result of {self.name} cannot be kept under these arguments: {reason}"
             ) from None
-        return Key(self.store.identity, made.digest())
+        return made.digest()
 
-    def find(self, key: Key) -> bytes | None:
+    def find(self, key: bytes) -> bytes | None:
         """The bytes of a result that is kept; counted as a hit or a miss."""
-        found = self.store.get(key.digest)
-        if found is None:
-            self.counts.misses += 1
-        else:
-            self.counts.hits += 1
+        return self.find_all([key]).get(key)
+
+    def find_all(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """The bytes of results that are kept, by their keys; counted as hits and misses."""
+        found = self.store.get(keys)
+        hits = sum(map(found.__contains__, keys))
+        self.counts.hits += hits
+        self.counts.misses += len(keys) - hits
         return found
 
     def clear(self) -> int:
@@ -228,7 +244,8 @@ def look_up(
     found = memo.find(key)
     if found is None:
         args, kwargs = known
-        return None, memo.run, ((key, *args),) if options.batch else (key, *args), kwargs
+        hidden = recording.argument(key)
+        return None, memo.run, ((hidden, *args),) if options.batch else (hidden, *args), kwargs
     return settled(KEPT, recording.unpacked(found)), function, (), {}
 
 

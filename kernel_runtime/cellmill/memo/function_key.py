@@ -11,7 +11,7 @@ from ..by_value.capture import Capture, walked
 from . import sources
 from .structure import Structure
 
-FORMAT = 2  # of keys and of what is kept under them
+FORMAT = 3  # of keys and of what is kept under them
 _MOST_TRIES = 3
 
 

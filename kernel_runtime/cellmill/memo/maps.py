@@ -9,7 +9,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, NoReturn
 
 from ..backends.map_iterator import MapIterator, Progress, reading
 from ..backends.map_options import MapOptions
@@ -22,6 +23,7 @@ from .calls import Memo, checkpoint_of, memo_of
 
 _MOST_PENDING = 10_000  # results found for an input of unknown length, which are not read yet
 _MOST_AT_ONCE = 1000
+_LOOKED_UP_AT_ONCE = 500
 _OF_MAP = re.compile("in element .* of a map")
 _RUN = object()  # in the place of a result that a task brings
 
@@ -48,6 +50,7 @@ class _Calls:
         self.plan: deque[Any] = deque()
         self.places: deque[int] = deque()  # in the input, of those that are run
         self.hits = HitCount()
+        self._next_place = 0
         self._ordered = how.ordered
         self._memo = memo
         self._constants = constants
@@ -61,21 +64,44 @@ class _Calls:
         """A result is kept before it is given: a process that is killed then does not run it again."""
         self._memo.store.write()
 
-    def to_run(self, *, most_pending: int | None) -> Iterator[tuple[Any, ...]]:
+    def to_run(self) -> Iterator[tuple[Any, ...]]:
         """Yield the elements that tasks are to run: (key, arguments); the others are noted in the plan.
 
-        With ``most_pending`` kept results that were not read yet, one more is run: its reader gets its turn.
+        With many kept results that were not read yet, one more is run: its reader gets its turn.
         """
-        memo = self._memo
-        for place, args in enumerate(self._arguments):
-            key = memo.key(args, self._constants, place if memo.of_map else None)
-            full = most_pending is not None and len(self.plan) >= most_pending
-            data = None if full else memo.find(key)
+        for args in self._arguments:
+            key = self._key(args, None)
+            full = len(self.plan) >= _MOST_PENDING
+            yield from self._planned([(key, args)], {} if full else self._memo.find_all([key]))
+
+    def all_to_run(self) -> list[tuple[Any, ...]]:
+        """Return the same of an input of known length, all at once.
+
+        What the function refers to is looked at once for many elements: where no code of the user runs in between, it
+        stays as it is.
+        """
+        missing: list[tuple[Any, ...]] = []
+        while arguments := [*islice(self._arguments, _LOOKED_UP_AT_ONCE)]:
+            base = self._memo.base()
+            keyed = [(self._key(args, base), args) for args in arguments]
+            missing += self._planned(keyed, self._memo.find_all([key for key, _ in keyed]))
+        return missing
+
+    def _key(self, args: tuple[Any, ...], base: bytes | None) -> bytes:
+        place, self._next_place = self._next_place, self._next_place + 1
+        return self._memo.key(args, self._constants, place if self._memo.of_map else None, base)
+
+    def _planned(
+        self, keyed: list[tuple[bytes, tuple[Any, ...]]], found: dict[bytes, bytes]
+    ) -> Iterator[tuple[Any, ...]]:
+        for place, (key, args) in enumerate(keyed, self._next_place - len(keyed)):
+            data = found.get(key)
             if data is None:
                 if self._ordered:
                     self.plan.append(_RUN)
                     self.places.append(place)
-                yield (key, args[0]) if self._batch else (key, *args)
+                hidden = recording.argument(key)
+                yield (hidden, args[0]) if self._batch else (hidden, *args)
             else:
                 self.hits.note()
                 self.plan.append(data)
@@ -92,37 +118,57 @@ class _InPlaces:
         self._rest = rest
         self._total = total
         self._read = self._ran = 0
-        self._held: list[tuple[Any, Exception | None]] = []  # what a task brought before its turn
+        self._brought: deque[Any] = deque()  # by tasks: values whose turn is yet to come
+        self._error: Exception | None = None  # that comes behind them
         self._closed = False
         self._counts = RunCounts()  # of the rest, once it is over
 
     def next_piece(self) -> list[Any]:
         """See `map_iterator.Source`."""
         self.begun = True
-        found = self._kept()
+        found = self._at_hand()
         while not found:
-            if self._held:
-                value, error = self._held.pop()
-                if self._plan and self._plan[0] is _RUN:
-                    self._plan.popleft()
-                    self._note_place(value if error is None else error)
-                self._calls.written()
-                if error is not None:
-                    raise error
-                found = [value]
-            elif self._rest is None:
+            if self._error is not None:
+                self._raise()
+            if self._rest is None:
                 return []
-            else:
-                try:
-                    self._held.append((next(self._rest), None))
-                except StopIteration:
-                    self._counts, self._rest = self._rest._source.progress().counts, None
-                except Exception as error:
-                    self._held.append((None, error))
-                found = self._kept()
+            self._bring(self._rest)
+            found = self._at_hand()
         self._read += len(found)
         found.reverse()
         return found
+
+    def _bring(self, rest: MapIterator) -> None:
+        """Wait for results of tasks."""
+        try:
+            self._brought.extend(rest.take_piece())
+        except StopIteration:
+            self._counts, self._rest = rest._source.progress().counts, None
+        except Exception as error:
+            self._error = error
+        self._calls.written()
+
+    def _at_hand(self) -> list[Any]:
+        """The results whose turn it is, kept ones and those of tasks."""
+        plan, brought, found = self._plan, self._brought, self._kept()
+        while brought and len(found) < _MOST_AT_ONCE:
+            if plan:  # the place of one that a task brings
+                plan.popleft()
+                self._note_place(brought[0])
+            found.append(brought.popleft())
+            found += self._kept()
+        return found
+
+    def _raise(self) -> NoReturn:
+        error, self._error = self._error, None
+        assert error is not None
+        if self._plan:
+            self._plan.popleft()
+            self._note_place(error)
+        try:
+            raise error
+        finally:
+            del error  # or the traceback would keep itself alive
 
     def _note_place(self, outcome: Any) -> None:
         """An error names its element by its number among those that were run: say which one of the input that is."""
@@ -144,7 +190,7 @@ class _InPlaces:
     async def arrival(self) -> None:
         """See `map_iterator.Source`."""
         rest, plan = self._rest, self._plan
-        waits = not self._held and (not plan or plan[0] is _RUN)
+        waits = not self._brought and self._error is None and (not plan or plan[0] is _RUN)
         if rest is not None and waits and not rest._piece.left:
             await rest._source.arrival()
 
@@ -192,10 +238,10 @@ def map_kept(
         return begin(memo.run, (elements,), plain, how, constants, calls.hits)
 
     if total is None:
-        rest: MapIterator | None = run(calls.to_run(most_pending=_MOST_PENDING))
+        rest: MapIterator | None = run(calls.to_run())
     else:
         began_ns = time.monotonic_ns()
-        missing = list(calls.to_run(most_pending=None))
+        missing = calls.all_to_run()
         rest = run(missing) if missing else None
         if rest is None and calls.hits.count:
             only_hits = open_run(options.name or memo.name, function, 0, calls.hits)

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..diagnostics.short_text import HIDDEN_ARGUMENT
 from ..serialization import payload
 from ..serialization.function_code import check_batch, function_name
 from .stores import Store
@@ -13,29 +14,23 @@ from .stores import Store
 _open: weakref.WeakValueDictionary[bytes, Store] = weakref.WeakValueDictionary()  # of this process
 
 
-class Key:
-    """Where the result of one call is kept; goes along as the first argument of its task, and is shown nowhere."""
-
-    __slots__ = ("digest", "store")
-    hidden_argument = True
-
-    def __init__(self, store: bytes, digest: bytes) -> None:
-        self.store, self.digest = store, digest
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Key, (self.store, self.digest)
+def argument(digest: bytes) -> bytes:
+    """Return the first argument of a task whose result is kept under this key: bytes, which are packed by thousands in
+    the time of a single object, and which messages leave out.
+    """
+    return HIDDEN_ARGUMENT + digest
 
 
 class _Arriving:
     """A result on its way: pickled, it is a call of `arrive`."""
 
-    __slots__ = ("function", "key", "value")
+    __slots__ = ("digest", "function", "store", "value")
 
-    def __init__(self, key: Key, function: str, value: Any) -> None:
-        self.key, self.function, self.value = key, function, value
+    def __init__(self, store: bytes, digest: bytes, function: str, value: Any) -> None:
+        self.store, self.digest, self.function, self.value = store, digest, function, value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return arrive, (self.key.store, self.key.digest, self.function, packed(self.value))
+        return arrive, (self.store, self.digest, self.function, packed(self.value))
 
 
 def opened(store: Store) -> None:
@@ -48,31 +43,31 @@ def forget() -> None:
     _open.clear()
 
 
-def recorded(function: Callable[..., Any], *, batch: bool = False) -> Callable[..., Any]:
-    """Return what runs in a task in place of a function: it takes a `Key` before the arguments. A batch function gets
-    a list of (key, item).
+def recorded(function: Callable[..., Any], store: bytes, *, batch: bool = False) -> Callable[..., Any]:
+    """Return what runs in a task in place of a function: it takes an `argument` before its own. A batch function gets
+    a list of (argument, item). ``store``: the identity of the one that keeps its results.
     """
     name = function_name(function)
     if batch:
 
-        def run(items: list[tuple[Key, Any]], **constants: Any) -> Any:
+        def run(items: list[tuple[bytes, Any]], **constants: Any) -> Any:
             values = check_batch(name, function([item for _, item in items], **constants), len(items))
-            return [_kept(key, name, value) for (key, _), value in zip(items, values, strict=True)]
+            return [_kept(store, key, name, value) for (key, _), value in zip(items, values, strict=True)]
 
     else:
 
-        def run(key: Key, /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[misc]
-            return _kept(key, name, function(*args, **kwargs))
+        def run(key: bytes, /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[misc]
+            return _kept(store, key, name, function(*args, **kwargs))
 
     run.__name__ = run.__qualname__ = name
     return run
 
 
-def _kept(key: Key, function: str, value: Any) -> Any:
-    store = _open.get(key.store)
-    if store is None:
-        return _Arriving(key, function, value)
-    store.put(key.digest, function, packed(value))  # the task ran in the kernel's process
+def _kept(store: bytes, key: bytes, function: str, value: Any) -> Any:
+    digest, here = key[len(HIDDEN_ARGUMENT) :], _open.get(store)
+    if here is None:
+        return _Arriving(store, digest, function, value)
+    here.put(digest, function, packed(value))  # the task ran in the kernel's process
     return value
 
 

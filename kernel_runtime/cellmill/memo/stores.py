@@ -24,7 +24,9 @@ FILE = "cellmill-memo.sqlite"
 _SCHEMA = 1
 _OF_CELLS = b"_class_named"  # what pickles of objects of a cell's classes refer to
 _BUSY_S = 30.0
-_LOOK_EVERY = 256  # results stored between two looks at the size
+_AT_ONCE = 500  # results that one question to the file is about
+_USED_WITHIN_S = 60.0  # how exactly the time of the last use is kept
+_LEAST_LOOK = 1 << 20  # bytes stored between two looks at the size, at least
 _LATEST_S = 0.02  # after which a result is in the file
 _MOST_PENDING = 4 << 20  # bytes that wait for that
 
@@ -43,8 +45,8 @@ class Store(Protocol):
     where: str
     limit: int | None
 
-    def get(self, digest: bytes) -> bytes | None:
-        """A result's bytes; None where there is none."""
+    def get(self, digests: list[bytes]) -> dict[bytes, bytes]:
+        """The bytes of those results that there are."""
 
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """Keep a result of a function. Never raises: what cannot be kept is left out, and said."""
@@ -77,14 +79,13 @@ class MemoryStore:
         self._results: OrderedDict[bytes, tuple[bytes, str]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, digest: bytes) -> bytes | None:
+    def get(self, digests: list[bytes]) -> dict[bytes, bytes]:
         """See `Store`."""
         with self._lock:
-            found = self._results.get(digest)
-            if found is None:
-                return None
-            self._results.move_to_end(digest)
-            return found[0]
+            found = {digest: self._results[digest][0] for digest in digests if digest in self._results}
+            for digest in found:
+                self._results.move_to_end(digest)
+            return found
 
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """See `Store`."""
@@ -153,7 +154,7 @@ class FileStore:
         self.where = str(path)
         self.limit = limit
         self._lock = threading.RLock()
-        self._since_look = 0
+        self._until_look = 0  # bytes that may be stored before the size is looked at
         self._failed = False
         # Many small results come in little time: those of 20 ms are written at once.
         self._pending: dict[bytes, tuple[bytes, str, bytes, int, int, float]] = {}
@@ -194,7 +195,8 @@ class FileStore:
                 "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, function TEXT, data BLOB, "
                 "sum INTEGER, size INTEGER, used REAL) WITHOUT ROWID"
             )
-            base.execute("CREATE INDEX IF NOT EXISTS by_function ON results (function, size)")
+            if self.limit is not None:  # else it is the file of one map, whose size is seldom asked for
+                base.execute("CREATE INDEX IF NOT EXISTS by_function ON results (function, size)")
             base.execute(f"PRAGMA user_version={_SCHEMA}")
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"results cannot be kept in {self.path}: {in_words(error)}") from error
@@ -214,22 +216,30 @@ class FileStore:
                     f"results are not read from {path}: it {reason}. Choose a folder of your own"
                 )
 
-    def get(self, digest: bytes) -> bytes | None:
+    def get(self, digests: list[bytes]) -> dict[bytes, bytes]:
         """See `Store`."""
         with self._lock:
+            found = {each: self._pending[each][2] for each in digests if each in self._pending}
             try:
                 base = self._present()
-                if digest in self._pending:
-                    return self._pending[digest][2]
-                found = base.execute("SELECT data, sum, used FROM results WHERE key=?", (digest,)).fetchone()
-                if found is None or zlib.crc32(found[0]) != found[1]:
-                    return None
-                if self.limit is not None and time.time() - found[2] > 60:
-                    base.execute("UPDATE results SET used=? WHERE key=?", (time.time(), digest))
+                for start in range(0, len(digests), _AT_ONCE):
+                    self._read(base, digests[start : start + _AT_ONCE], found)
             except (sqlite3.Error, UsageError) as error:
                 self._say(error)
-                return None
-            return bytes(found[0])
+            return found
+
+    def _read(self, base: sqlite3.Connection, digests: list[bytes], found: dict[bytes, bytes]) -> None:
+        """Add what the file has of these."""
+        now, late = time.time(), []
+        marks = ",".join("?" * len(digests))
+        rows = base.execute(f"SELECT key, data, sum, used FROM results WHERE key IN ({marks})", digests)
+        for key, data, check, used in rows:
+            if key not in found and zlib.crc32(data) == check:
+                found[key] = data
+                if self.limit is not None and now - used > _USED_WITHIN_S:
+                    late.append((now, key))
+        if late:
+            base.executemany("UPDATE results SET used=? WHERE key=?", late)
 
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """See `Store`."""
@@ -263,8 +273,8 @@ class FileStore:
             try:
                 with self._transaction() as base:
                     base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
-                self._since_look += len(rows)
-                if self._since_look >= _LOOK_EVERY:
+                self._until_look -= sum(row[4] for row in rows)
+                if self.limit is not None and self._until_look < 0:
                     self.trim()
             except (sqlite3.Error, UsageError) as error:
                 self._say(error)
@@ -308,7 +318,6 @@ class FileStore:
     def trim(self) -> None:
         """See `Store`."""
         with self._lock:
-            self._since_look = 0
             (size,) = self._base.execute("SELECT COALESCE(SUM(size), 0) FROM results").fetchone()
             while self.limit is not None and size > self.limit:
                 rows = self._base.execute("SELECT key, size FROM results ORDER BY used LIMIT 100").fetchall()
@@ -316,6 +325,9 @@ class FileStore:
                     if size > self.limit:
                         self._base.execute("DELETE FROM results WHERE key=?", (key,))
                         size -= part
+            # other kernels store there, too: each looks again when it has stored a part of what there is room for
+            limit = self.limit or 0
+            self._until_look = max(min(_LEAST_LOOK, limit // 8), (limit - size) // 8)
 
     def _say(self, error: Exception) -> None:
         """Said once: tasks go on, and their results are not kept."""

@@ -81,12 +81,6 @@ class _OfACell(_StandIn):
         return "<object>"
 
 
-class _Hidden(_StandIn):
-    """An argument of Cellmill's own."""
-
-    hidden_argument = True
-
-
 def _named(name: str, base: type[_StandIn]) -> type[_StandIn]:
     return type(name, (base,), {"_name": name})
 
@@ -153,8 +147,6 @@ class _Previewer(pickle.Unpickler):
             return _Share
         if module == pickling.__name__:
             return _class_of_any_version if name == "_class_named" else _OfACell
-        if (module, name) == ("cellmill.memo.recording", "Key"):
-            return _Hidden
         if module.startswith("cloudpickle"):
             return _class_of_a_cell if name == "_make_skeleton_class" else _OfACell
         base = _ArrayStandIn if module.partition(".")[0] == "numpy" and "dtype" not in name else _StandIn

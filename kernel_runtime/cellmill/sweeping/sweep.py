@@ -20,7 +20,7 @@ from ..executor import Executor, default_executor
 from ..futures import Future, settled
 from ..memo.calls import Memo, memo_of
 from ..memo.function_key import FunctionKey
-from ..memo.recording import unpacked
+from ..memo.recording import argument, unpacked
 from ..memo.structure import Unkeyed
 from ..parallel import ParallelFunction, parallel
 from ..run_registry import Run
@@ -343,7 +343,7 @@ class Sweep:
                 called = self._function
                 try:
                     if self._memo is not None:
-                        called, args = self._memo.run, (self._memo.key(args, kwargs), *args)
+                        called, args = self._memo.run, (argument(self._memo.key(args, kwargs)), *args)
                     future = executor.submit_in(run, called, args, self._options, kwargs)
                 except CellmillError as error:  # its arguments cannot be sent
                     future = settled(KNOWN, None, error)

@@ -34,6 +34,7 @@ SLOW_INPUT_S = 0.005
 ENDS = RuntimeError("cannot schedule new futures after shutdown: the program ends")
 LIGHT = 4096  # bytes of results that are not counted
 LONGEST_REFILL_S = 0.02  # while a result is there to be read
+OTHERS_S = 0.002  # that the thread that settles results is waited for, before the reader looks again
 
 _open: set[MapResults] = set()
 
@@ -281,7 +282,7 @@ class MapResults:
         host, scheduler = self.stream.host, self.stream.host.scheduler
         while not self._there():
             host.gate.check_process()
-            if scheduler.poll(20) > 0 and host.resolve():
+            if scheduler.poll(20) > 0 and host.resolve(OTHERS_S):
                 self._refill_if_low()  # others than the one waited for may be over
                 continue
             slice_ms = 50

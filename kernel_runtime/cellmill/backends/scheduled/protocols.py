@@ -150,8 +150,8 @@ class StreamHost(Protocol):
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler; how many those were."""
 
-    def resolve(self) -> bool:
-        """Settle what is over; False when another thread does it right now."""
+    def resolve(self, patience: float = 0.0) -> bool:
+        """Settle what is over; False when another thread does it right now, which is waited for so many seconds."""
 
     def call_back(self, future: Future) -> None:
         """Have the done-callbacks of a future run that was settled."""

@@ -76,9 +76,13 @@ class Resolver:
             if self.stopped and future._state not in OVER:
                 time.sleep(0.001)
 
-    def resolve(self) -> bool:
-        """Settle everything that has come; False when another thread does it right now."""
+    def resolve(self, patience: float = 0.0) -> bool:
+        """Settle everything that has come; False when another thread does it right now, which is waited for so many
+        seconds at most.
+        """
         if self._lock.locked():
+            if patience and self._lock.acquire(timeout=patience):
+                self._lock.release()
             return False
         with uninterrupted(), self._lock:
             self._take_completions()

@@ -18,9 +18,11 @@ from ..diagnostics.failure_counts import FailureCount
 from ..errors import in_words
 from ..history import RunRecord
 from ..run_registry import Run
+from ..task import size_text
 from ..telemetry.account import Account
 from . import folders, form, machine
 from .following import Ended, Followed, Follower
+from .trimming import trim
 
 __all__ = ["RunRecorder", "current", "start", "start_by_setting", "stop"]
 
@@ -28,6 +30,7 @@ SAMPLE_INTERVAL = (
     0.25  # seconds between two looks at counts and memory, of the first `MANY`; then four times that
 )
 MANY = 240
+USUAL_LIMIT = 2 * 10**9  # bytes of records in the folder that is taken where none is named
 
 
 class _File:
@@ -143,14 +146,16 @@ def _told(account: Any) -> dict[str, Any]:
 class RunRecorder(Follower):
     """Writes a file for each run that begins; `stop` ends it, and so does the end of a ``with`` block.
 
-    ``folder`` is where they are, ``problem`` why one could not be written, "" without one.
+    ``folder`` is where they are, ``limit`` how many bytes of them are kept there, None without a bound, ``problem``
+    why one could not be written, "" without one.
     """
 
     what = "recording the runs"
     catches_up = True
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, limit: int | None) -> None:
         self.folder = folders.prepared(folder)
+        self.limit = limit
         self.problem = ""
         self.count = 0
         self._files: dict[int, _File] = {}
@@ -213,6 +218,16 @@ class RunRecorder(Follower):
             self._write(file, partial(file.end, ended.record, ended.failures, ended.account, early=False))
             file.close()
             self._files.pop(ended.run.id, None)
+            self._trim()
+
+    def _trim(self) -> None:
+        gone = 0 if self.limit is None else trim(self.folder, self.limit)
+        if gone and self.limit is not None:
+            notices.give(
+                ("record", self.folder, "trimmed"),
+                f"the oldest records in {self.folder} go, as there are more than {size_text(self.limit)}: those with a "
+                "name stay (rename), and limit= of cellmill.record sets how much is kept. This note is shown once.",
+            )
 
     def closed(self) -> None:
         for file in list(self._files.values()):
@@ -260,11 +275,18 @@ def current() -> RunRecorder | None:
     return _current
 
 
-def start(folder: str | os.PathLike[str]) -> RunRecorder:
-    """Record every run from now on into a folder, which is made for its owner alone. One that does so already ends."""
+def start(folder: str | os.PathLike[str] | None, limit: int | None = None) -> RunRecorder:
+    """Record every run from now on into a folder, which is made for its owner alone. One that does so already ends.
+
+    ``limit``: bytes that are kept there. Without one all are, but of the folder that is taken where none is named.
+    """
     global _current
     stop()
-    made = RunRecorder(Path(folder).expanduser())
+    if folder is None:
+        folder = folders.usual()
+        if limit is None and not os.environ.get(folders.SETTING):
+            limit = USUAL_LIMIT
+    made = RunRecorder(Path(folder).expanduser(), limit)
     with _lock:
         _current = made
     return made
@@ -285,7 +307,7 @@ def start_by_setting() -> None:
         return
     _by_setting = True
     try:
-        start(folders.usual())
+        start(os.environ[folders.SETTING])
     except (OSError, ValueError) as error:
         notices.warn(f"runs are not recorded, as {folders.SETTING} asks: {in_words(error)}")
 

@@ -16,8 +16,9 @@ from types import TracebackType
 
 from ..errors import UsageError, in_words
 from ..executor import peek_default_executor
-from ..records import folders, recorder
+from ..records import recorder
 from ..records.recorder import RunRecorder
+from ..task import memory_of
 from ..telemetry import schema
 from ..telemetry.journal import JournalFull, JournalWriter
 from ..telemetry.progress import ProgressFold
@@ -148,25 +149,31 @@ class _Watcher:
                     self._take(found)
 
 
-def record(path: str | os.PathLike[str] | None = None, limit: int = LIMIT) -> Recording | RunRecorder:
+def record(
+    path: str | os.PathLike[str] | None = None, limit: int | str | None = None
+) -> Recording | RunRecorder:
     """Record every run from now on in a folder, a file for each run; or what views show in one file.
 
     A folder is one that is there, or a name that ends with ``/``; without one it is that of ``CELLMILL_RECORD``, or
-    ``~/.local/state/cellmill/runs``. `runs` lists what is in it, `open_record` reads it again.
+    ``~/.local/state/cellmill/runs``. `runs` lists what is in it, `open_record` reads it again. With more than
+    ``limit`` bytes ("5GB") the oldest of its records go, but for those with a name (`Record.rename`). Without ``limit``
+    all stay; of ``~/.local/state/cellmill/runs`` 2 GB do.
 
-    Any other name is a file, into which frames of the views of the default executor go, of at most ``limit`` bytes. An
-    older recording of that name is replaced; one that is under way ends. `cellmill replay FILE` makes a page of either.
+    Any other name is a file, into which frames of the views of the default executor go, of at most ``limit`` bytes (256
+    MB without it). An older recording of that name is replaced; one that is under way ends. `cellmill replay FILE`
+    makes a page of either.
     Files are readable by their owner alone. Raises `UsageError` where the file is another one, and `OSError`.
     """
     global _current
     if path is None or os.fspath(path).endswith(os.sep) or Path(path).expanduser().is_dir():
-        return recorder.start(folders.usual() if path is None else path)
-    if not isinstance(limit, int) or limit < 1 << 16:
+        return recorder.start(path, memory_of("limit", limit) or None)
+    size = memory_of("limit", limit) or LIMIT
+    if size < 1 << 16:
         raise UsageError(f"limit must be a number of bytes, at least 65,536, not {limit!r}")
     if _current is not None:
         _current.stop()
     with _lock:
-        _current = Recording(Path(path), limit)
+        _current = Recording(Path(path), size)
         return _current
 
 

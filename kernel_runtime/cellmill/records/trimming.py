@@ -1,0 +1,47 @@
+"""Keeps a folder of records within a bound: the oldest go first."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from . import folders, form, machine
+
+
+def trim(folder: Path, limit: int) -> int:
+    """Remove the oldest records until those in the folder have at most ``limit`` bytes; return how many went.
+
+    One that was given a name stays, and so do those that are still written and those of other versions.
+    """
+    sizes = {path: _size(path) for path in folders.records_in(folder)}
+    over, gone = sum(sizes.values()) - limit, 0
+    for path, size in sizes.items():
+        if over <= 0:
+            break
+        with contextlib.suppress(OSError):  # another process removed it, or it cannot be removed
+            if _may_go(path):
+                path.unlink()
+                over, gone = over - size, gone + 1
+    return gone
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _may_go(path: Path) -> bool:
+    try:
+        form.check(path)
+    except ValueError:
+        return False
+    kinds = {}
+    with path.open("rb") as file:
+        for frame in form.frames(file):
+            if frame.kind in (form.HEAD, form.END, form.LABEL):
+                kinds[frame.kind] = frame
+    if form.LABEL in kinds or form.HEAD not in kinds:
+        return False
+    return form.END in kinds or not machine.is_alive(kinds[form.HEAD].json())

@@ -20,7 +20,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
     count = int(sizes["tasks"])
     return [
         Metric("calls", f"{count:,} single calls with a record, against without", "x", "lower"),
-        Metric("map", f"a map of {count:,} elements with a record, against without", "x", "lower"),
+        Metric("map", f"a map of {10 * count:,} elements with a record, against without", "x", "lower"),
         Metric("size", "a record, for each single call", "bytes", "lower"),
         Metric("open", "opening a record again, for a million single calls", "s", "lower"),
         Metric("missing", "tasks whose journeys are not in it", "tasks", "lower"),
@@ -32,7 +32,7 @@ def turn(_: str, workers: int, sizes: Sizes) -> Turn:
     count, pairs = int(sizes["tasks"]), int(sizes["pairs"])
     with tempfile.TemporaryDirectory() as folder:
         with cellmill.Executor(workers) as ex:
-            work = {"calls": lambda: _calls(ex, count), "map": lambda: list(ex.map(same, range(count)))}
+            work = {"calls": lambda: _calls(ex, count), "map": lambda: list(ex.map(same, range(10 * count)))}
             found = {name: _ratio(each, f"{folder}/pairs/", pairs) for name, each in work.items()}
         with cellmill.Executor(workers) as ex, cellmill.record(f"{folder}/one/"):
             _calls(ex, count)

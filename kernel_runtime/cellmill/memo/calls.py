@@ -101,7 +101,7 @@ class Memo:
     def _digest_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None, base: bytes
     ) -> bytes:
-        given = (*args, *(part for pair in sorted(kwargs.items()) for part in pair))
+        given = (*args, *(part for pair in sorted(kwargs.items()) for part in pair)) if kwargs else args
         if SIMPLE.issuperset(map(type, given)):
             told = marshal.dumps((base, place, len(args), given), 2)
             return blake2b(told, digest_size=SIZE).digest()
@@ -116,7 +116,12 @@ class Memo:
 
     def find(self, key: bytes) -> bytes | None:
         """The bytes of a result that is kept; counted as a hit or a miss."""
-        return self.find_all([key]).get(key)
+        found = self.store.get([key]).get(key)
+        if found is None:
+            self.counts.misses += 1
+        else:
+            self.counts.hits += 1
+        return found
 
     def find_all(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """The bytes of results that are kept, by their keys; counted as hits and misses."""
@@ -159,6 +164,9 @@ def checkpoint_of(function: Any, options: TaskOptions, path: str) -> Memo:
 
 def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: bool = False) -> Memo:
     key = (id(function), where, options.depends_on, options.batch, of_map)
+    found = _memos.get(key)
+    if found is not None and found.function is function:  # without the lock, as all but the first calls are
+        return found
     with _lock:
         found = _memos.get(key)
         if found is None or found.function is not function:
@@ -170,7 +178,6 @@ def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: boo
             of_method = getattr(type(function), "kept_as_function", False) is True
             counts = _memo(function.function, options, where, of_map=of_map).counts if of_method else None
             found = _memos[key] = Memo(function, store, options, counts, of_map=of_map)
-        _memos.move_to_end(key)
         while len(_memos) > _MOST_MEMOS:
             _memos.popitem(last=False)
     return found
@@ -234,15 +241,21 @@ def look_up(
     Raises:
         UsageError: an argument, or the function, has no digest.
     """
-    if not options.batch:
-        check_call(function, args, kwargs)
     known = known_arguments(args, kwargs)
     if known is None:
+        if not options.batch:
+            check_call(function, args, kwargs)
         return None, function, args, kwargs
     memo = memo_of(function, options)
-    key = memo.key(*known)
-    found = memo.find(key)
+    try:
+        key = memo.key(*known)
+        found = memo.find(key)
+    except UsageError:
+        check_call(function, args, kwargs)  # its own error comes first
+        raise
     if found is None:
+        if not options.batch:  # what was found was called like this before
+            check_call(function, args, kwargs)
         args, kwargs = known
         hidden = recording.argument(key)
         return None, memo.run, ((hidden, *args),) if options.batch else (hidden, *args), kwargs

@@ -81,17 +81,23 @@ class Resolver:
         seconds at most.
         """
         if self._lock.locked():
-            if patience and self._lock.acquire(timeout=patience):
-                self._lock.release()
+            if patience:
+                self._wait_for_other(patience)
             return False
         with uninterrupted(), self._lock:
             self._take_completions()
         return True
 
+    def _wait_for_other(self, seconds: float) -> None:
+        """Return when the thread that settles has done so, or after so many seconds."""
+        with uninterrupted():  # an interrupt between these two calls would leave the lock taken
+            if self._lock.acquire(timeout=seconds):
+                self._lock.release()
+
     def settle(self, seconds: float) -> None:
         """Settle what is over, and return when the callbacks of that have run, or ``seconds`` are over."""
-        if not self.resolve() and self._lock.acquire(timeout=OTHER_SECONDS):  # another thread was at it
-            self._lock.release()
+        if not self.resolve():  # another thread was at it
+            self._wait_for_other(OTHER_SECONDS)
         self._callbacks.drain(seconds)
 
     def _background(self) -> None:

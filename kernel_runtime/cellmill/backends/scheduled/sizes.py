@@ -20,7 +20,7 @@ SHORTEST_PART = (
     16  # chunks near the end shrink to this part of the wanted size, no further: each has its cost
 )
 FIRST_PART = 16  # of a chunk's length is what elements may take that were fast before, and no longer are
-CHUNK_NS = 2_000_000  # a chunk of this length hides what a chunk costs (about 30 us)
+CHUNK_NS = 10_000_000  # what a chunk costs (30 us, ten times that where kernel and workers share cores) is hidden then
 BATCH_NS = 100_000_000  # batches this long cost nothing but a smoother bar, and hide fixed costs that were not measured
 BATCH_OVERHEAD = 0.02  # part of a batch's time that may go into its fixed cost; longer batches, if need be
 LONGEST_BATCH_NS = 500_000_000

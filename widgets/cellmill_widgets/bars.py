@@ -237,9 +237,9 @@ def svg(views: Sequence[View], note: str = "") -> str:
 
 
 def _row(view: View, width: int) -> str:
-    colours = {"": "inherit", "c": _FAINT}
     parts = [
-        f'<span style="color:{colours.get(letter, _RED)}">{words}</span>' for letter, words in _said(view)
+        f'<span style="color:{_FAINT if letter == "c" else _RED}">{words}</span>' if letter else words
+        for letter, words in _said(view)
     ]
     if view.finished:
         return f"<div>{escape(view.name)}: {', '.join(parts)}</div>"
@@ -247,7 +247,8 @@ def _row(view: View, width: int) -> str:
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
     style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
-    return f'<div style="{style}">{label}{_bar(view)}{"".join(parts)}</div>'
+    each = "".join(f"<span>{part}</span>" for part in parts)  # the row has a gap between its parts
+    return f'<div style="{style}">{label}{_bar(view)}{each}</div>'
 
 
 def _bar(view: View) -> str:

@@ -234,8 +234,9 @@ class Executor(BaseExecutor):
         options: TaskOptions,
         how: MapOptions,
         constants: dict[str, Any],
+        hits: HitCount | None = None,
     ) -> MapIterator:
-        """`map`, or with ``star`` `starmap`, with options."""
+        """`map`, or with ``star`` `starmap`, with options. ``hits`` counts results from the cache beside it."""
         if not iterables:
             raise UsageError("map needs at least one iterable after the function")
         if options.batch and (how.star or len(iterables) != 1):
@@ -243,19 +244,7 @@ class Executor(BaseExecutor):
         if options.memo or options.checkpoint or how.checkpoint:
             from .memo.maps import map_kept
 
-            return map_kept(self._begin_map, self.open_run, fn, iterables, options, how, constants)
-        return self._begin_map(fn, iterables, options, how, constants)
-
-    def _begin_map(
-        self,
-        fn: Any,
-        iterables: tuple[Iterable[Any], ...],
-        options: TaskOptions,
-        how: MapOptions,
-        constants: dict[str, Any],
-        hits: HitCount | None = None,
-    ) -> MapIterator:
-        """Begin a map whose elements are all run; ``hits``: of those beside them that are not."""
+            return map_kept(self.map_with, self.open_run, fn, iterables, options, how, constants)
         called = fn
         if constants:
             fn, iterables = with_constants(fn, iterables, constants, alone=how.star or options.batch)

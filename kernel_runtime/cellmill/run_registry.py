@@ -316,7 +316,9 @@ def hits_of(backend: object, since_ns: int = 0, run: int | None = None) -> dict[
     since then.
     """
     found: dict[str, int] = {}
-    hits = {record.id: record.hits for record in records()}
+    with _lock:
+        hits = {record.id: record.hits for record in _records}
+        hits |= {run.id: run.hits.count for run in _active.values()}
     for known in recent_runs():
         asked = known.id == run if run is not None else known.started_ns >= since_ns
         if asked and known.backend() is backend and hits.get(known.id):

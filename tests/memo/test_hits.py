@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,11 @@ import cellmill
 from cellmill import Executor, run_registry
 from cellmill.history import RunRecord
 from cellmill.magics.journeys import Journeys
-from cellmill.memo import calls
 from cellmill.records.catalogue import open_record
 from cellmill.views.played import frames_of
 from cellmill.views.sections.journey import JourneySection
 from cellmill.views.sections.runs import told
 from tests.support import tasks
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    yield
-    for store in calls.stores():
-        store.clear()
-    calls._memos.clear()
 
 
 @pytest.fixture
@@ -85,7 +76,7 @@ def test_lists_and_journeys_show_them(ex: Executor, double: Any) -> None:
     assert hits["double"] >= 3
     assert run_registry.hits_of(ex._backend, run=latest().id) == {"double": 3}
     text = repr(Journeys("run 1, double", (), hits={"double": 3}))
-    assert text == "no journeys of run 1, double From the cache, without a task: double 3."
+    assert text == "no journeys of run 1, double. From the cache, without a task: double 3."
     frame = JourneySection().frame(ex)
     assert frame is not None
     assert frame["hits"] is not None

@@ -21,14 +21,6 @@ from tests.support import tasks
 from tests.support.helpers import Gate
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    yield
-    for store in calls.stores():
-        store.clear()
-    calls._memos.clear()
-
-
 def memo(function: Callable[..., Any], ex: Executor, **options: Any) -> Any:
     return cellmill.parallel(executor=ex, **{"memo": True, **options})(function)
 

@@ -95,7 +95,7 @@ class Journeys:
 
     def __repr__(self) -> str:
         if not self.functions:
-            return " ".join(part for part in (f"no journeys of {self.what}", self._found) if part)
+            return ". ".join(part for part in (f"no journeys of {self.what}", self._found) if part)
         blocks = [str(self.account)] if self.account is not None and self.account.tasks else []
         blocks += [self._found] if self._found else []
         blocks += [self._part] if self._part else []

@@ -221,7 +221,7 @@ def map_kept(
     how: MapOptions,
     constants: dict[str, Any],
 ) -> MapIterator:
-    """`Executor.map_with` for a function whose results are kept. ``begin`` begins a map of those that are not;
+    """`Executor.map_with` for a function whose results are kept. ``begin`` is that method, for those that are not;
     ``open_run`` opens the run where there are none.
 
     Raises:

@@ -22,7 +22,7 @@ from ..task import size_text
 from ..telemetry.account import Account
 from . import folders, form, machine
 from .following import Ended, Followed, Follower
-from .trimming import trim
+from .trimming import Bound
 
 __all__ = ["RunRecorder", "current", "start", "start_by_setting", "stop"]
 
@@ -156,6 +156,7 @@ class RunRecorder(Follower):
     def __init__(self, folder: Path, limit: int | None) -> None:
         self.folder = folders.prepared(folder)
         self.limit = limit
+        self._bound = None if limit is None else Bound(self.folder, limit)
         self.problem = ""
         self.count = 0
         self._files: dict[int, _File] = {}
@@ -218,15 +219,14 @@ class RunRecorder(Follower):
             self._write(file, partial(file.end, ended.record, ended.failures, ended.account, early=False))
             file.close()
             self._files.pop(ended.run.id, None)
-            self._trim()
+            self._keep_within(file.path.stat().st_size)
 
-    def _trim(self) -> None:
-        gone = 0 if self.limit is None else trim(self.folder, self.limit)
-        if gone and self.limit is not None:
+    def _keep_within(self, size: int) -> None:
+        if self._bound is not None and self._bound.recorded(size):
             notices.give(
                 ("record", self.folder, "trimmed"),
-                f"the oldest records in {self.folder} go, as there are more than {size_text(self.limit)}: those with a "
-                "name stay (rename), and limit= of cellmill.record sets how much is kept. This note is shown once.",
+                f"the oldest records in {self.folder} go, as there are more than {size_text(self._bound.limit)}: "
+                "those with a name stay (rename), and limit= of cellmill.record sets how much is kept. This note is shown once.",
             )
 
     def closed(self) -> None:

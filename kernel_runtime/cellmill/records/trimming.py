@@ -8,6 +8,26 @@ from pathlib import Path
 from . import folders, form, machine
 
 
+class Bound:
+    """Keeps the records of a folder within ``limit`` bytes. It is looked at when a part of the room that was left has
+    been filled: other kernels may record there, too.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._folder, self.limit = folder, limit
+        self._until_look = 0  # bytes that may be recorded before
+
+    def recorded(self, size: int) -> int:
+        """A record of so many bytes is whole; return how many went for it."""
+        self._until_look -= size
+        if self._until_look >= 0:
+            return 0
+        gone = trim(self._folder, self.limit)
+        room = self.limit - sum(map(_size, folders.records_in(self._folder)))
+        self._until_look = max(0, room // 8)
+        return gone
+
+
 def trim(folder: Path, limit: int) -> int:
     """Remove the oldest records until those in the folder have at most ``limit`` bytes; return how many went.
 

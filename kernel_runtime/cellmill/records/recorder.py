@@ -226,7 +226,8 @@ class RunRecorder(Follower):
             notices.give(
                 ("record", self.folder, "trimmed"),
                 f"the oldest records in {self.folder} go, as there are more than {size_text(self._bound.limit)}: "
-                "those with a name stay (rename), and limit= of cellmill.record sets how much is kept. This note is shown once.",
+                "those with a name stay (rename), and limit= of cellmill.record sets how much is kept. This note is "
+                "shown once.",
             )
 
     def closed(self) -> None:

@@ -380,6 +380,9 @@ int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32_t failures, c
                        uint64_t block, uint32_t spin_us, uint32_t timeout_ms, csched_item_t *item);
 int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data, uint64_t size,
                        uint64_t block);
+/* Emits CSCHED_PARTIAL: outcomes of elements of the current chunk before `end`; `failures` of all these have failed. */
+int csched_worker_partial(csched_worker_t *w, uint32_t end, uint32_t failures, const void *data, uint64_t size,
+                          uint64_t block);
 /* 1: the kernel wants the current task ended; callable in signal handlers */
 int csched_worker_interrupted(csched_worker_t *w);
 int csched_worker_overdue(csched_worker_t *w); /* 1: only the current element, which exceeded its limit */

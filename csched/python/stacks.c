@@ -182,20 +182,27 @@ int csched_worker_take_samples(csched_worker_t *w, void *samples, uint64_t ident
     return CSCHED_OK;
 }
 
-/* The body of a sampling thread. */
-static void sample(void *sampler)
+/* The body of a thread beside the main one. */
+static void call(void *function)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *done = PyObject_CallNoArgs(sampler);
+    PyObject *done = PyObject_CallNoArgs(function);
     if (!done)
-        PyErr_WriteUnraisable(sampler);
+        PyErr_WriteUnraisable(function);
     Py_XDECREF(done);
     PyGILState_Release(state);
 }
 
 int csched_worker_sampler(csched_worker_t *w, void *sampler)
 {
-    w->sample = sample;
-    w->sample_argument = sampler;
+    w->sampler.run = call;
+    w->sampler.argument = sampler;
+    return CSCHED_OK;
+}
+
+int csched_worker_sender(csched_worker_t *w, void *sender)
+{
+    w->sender.run = call;
+    w->sender.argument = sender;
     return CSCHED_OK;
 }

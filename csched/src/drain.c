@@ -105,7 +105,9 @@ static bool makes_sense(csched_t *s, uint32_t index, const result_entry_t *entry
     if (entry->count != CSCHED_PARTIAL)
         return entry->count == CSCHED_OUTPUT || entry->count == CSCHED_REPLY;
     const task_t *task = graph_find(&s->graph, entry->ticket);
-    return task && task->state == TASK_SENT && task->worker == index && entry->head.slot == ticket_slot(entry->ticket);
+    return task && task->state == TASK_SENT && task->worker == index &&
+           entry->head.slot == ticket_slot(entry->ticket) && entry->detail <= task->count &&
+           entry->status <= entry->detail;
 }
 
 static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry, const uint8_t *base)
@@ -131,6 +133,8 @@ static int take_message(csched_t *s, uint32_t index, const result_entry_t *entry
     message.run = task ? task->run : UINT32_MAX;
     if ((rc = message_push(s, &message)) < 0)
         blob_release(s, blob); /* the entry is read again later */
+    else if (entry->count == CSCHED_PARTIAL)
+        count_partial(s, task, entry->detail, entry->status);
     return rc;
 }
 

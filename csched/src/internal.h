@@ -41,6 +41,11 @@ typedef struct {
     blob_t *blob;
 } pin_t;
 
+typedef struct { /* elements of the chunk that a worker runs which are counted already */
+    uint64_t ticket; /* 0: none are */
+    uint32_t end, failures;
+} partial_t;
+
 typedef struct {
     uint32_t state;
     bool retiring;
@@ -57,6 +62,7 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
+    partial_t partial;
     uint64_t overdue; /* the chunk whose element exceeded its limit and was reported */
     uint32_t overdue_element;
     uint32_t condemned_element; /* the element for which it is to be killed; NO_ELEMENT: none */

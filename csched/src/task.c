@@ -103,28 +103,55 @@ void drop_bundle(csched_t *s, task_t *task)
     task->inputs->bundle = NULL;
 }
 
-static void count_outcome(csched_t *s, const task_t *task)
+static void count(csched_t *s, const task_t *task, uint64_t good, uint64_t failed, uint64_t lost)
 {
-    uint64_t failed = task->status == CSCHED_VALUE || task->status == CSCHED_NONE ? task->detail : task->count;
-    if (failed > task->count)
-        failed = task->count;
-    uint64_t good = task->count - failed;
-    uint64_t lost = task->status == CSCHED_LOST ? task->count : 0;
-    csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
-    if (task->status == CSCHED_CANCELLED) {
-        s->stats.cancelled += task->count;
-        if (run)
-            run->cancelled += task->count;
-        return;
-    }
     s->stats.succeeded += good;
     s->stats.failed += failed;
     s->stats.lost += lost;
+    csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
     if (run) {
         run->succeeded += good;
         run->failed += failed;
         run->lost += lost;
     }
+}
+
+void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failures)
+{
+    if (task->count == 1)
+        return;
+    partial_t *seen = &s->workers[task->worker]->partial;
+    if (seen->ticket != task->ticket)
+        *seen = (partial_t){.ticket = task->ticket};
+    count(s, task, (uint64_t)(end - failures) - (seen->end - seen->failures), (uint64_t)failures - seen->failures, 0);
+    *seen = (partial_t){.ticket = task->ticket, .end = end, .failures = failures};
+}
+
+/* The chunk is counted as a whole, or runs again. */
+static void uncount_partial(csched_t *s, const task_t *task)
+{
+    if (task->worker >= s->worker_count || s->workers[task->worker]->partial.ticket != task->ticket)
+        return;
+    count_partial(s, task, 0, 0);
+    s->workers[task->worker]->partial.ticket = 0;
+}
+
+static void count_outcome(csched_t *s, const task_t *task)
+{
+    uncount_partial(s, task);
+    uint64_t failed = task->status == CSCHED_VALUE || task->status == CSCHED_NONE ? task->detail : task->count;
+    if (failed > task->count)
+        failed = task->count;
+    uint64_t good = task->count - failed;
+    uint64_t lost = task->status == CSCHED_LOST ? task->count : 0;
+    if (task->status == CSCHED_CANCELLED) {
+        csched_run_t *run = task->run < s->run_count ? &s->runs[task->run] : NULL;
+        s->stats.cancelled += task->count;
+        if (run)
+            run->cancelled += task->count;
+        return;
+    }
+    count(s, task, good, failed, lost);
 }
 
 /* Payloads of calls that failed or did not run are kept until their commit, to show the arguments. */
@@ -214,6 +241,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
         blob_retain(result); /* a reference for the message */
         task->flags |= FLAG_RETRY_ASKED;
     }
+    uncount_partial(s, task);
     uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);

@@ -21,6 +21,8 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
 /* it ends without a result of its own */
 void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 bool keeps_payload(uint32_t status);
+/* Counts the first `end` elements of a chunk that runs; `failures` of them have failed. */
+void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failures);
 void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 int task_inputs(task_t *task); /* allocates task->inputs */
 int task_input(task_t *task, uint32_t position, const task_t *from); /* stores one input's result */

@@ -17,7 +17,8 @@
 #include "worker.h"
 
 #define FILE_MAPPED UINT64_C(1)
-enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096, TRIM_NS = 1000000000, FOLDERS_OPEN = 16 };
+enum { REGION_WAIT_NS = 1000000, REGION_TRIES = 5000, MOST_BELOW = 4096, FOLDERS_OPEN = 16 };
+#define TRIM_NS UINT64_C(1000000000)
 
 static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
 {
@@ -144,8 +145,8 @@ static void *watch_main(void *argument)
                                {.fd = w->watch_pipe[0], .events = POLLIN}};
     uint64_t next_trim = now_ns() + TRIM_NS;
     while (!u32_acquire(&w->watch_stop)) { /* partner: csched_worker_detach */
-        worker_profile(w);
-        if (poll(watched, 3, TRIM_NS / 1000000) < 0)
+        worker_sample(w);
+        if (poll(watched, 3, (int)(worker_send(w) / 1000000)) < 0)
             continue;
         if (watched[0].revents)
             die();

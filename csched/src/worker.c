@@ -92,6 +92,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     w->started = entry->payload.region == REGION_NONE && !entry->inputs ? now : 0; /* nothing to unpickle */
     w->finished = 0;
     w->mark_count = 0;
+    u32_store_relaxed(&w->sent, 0); /* partner: worker_send */
     w->published = w->output_found = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
@@ -355,12 +356,13 @@ CSCHED_EXPORT int csched_worker_turn(csched_worker_t *w, uint32_t status, uint32
     return next(w, spin_us, timeout_ms, rc == CSCHED_OK ? w->flushed : 0, item);
 }
 
-CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data,
-                                     uint64_t size, uint64_t block)
+static int emit(csched_worker_t *w, uint32_t kind, uint32_t detail, uint32_t failures, const void *data, uint64_t size,
+                uint64_t block)
 {
     const task_entry_t *task = w->current;
     result_entry_t form = {.head = {.slot = task ? task->head.slot : UINT32_MAX},
                            .ticket = task && task->head.kind == ENTRY_TASK ? task->ticket : 0,
+                           .status = failures,
                            .detail = detail,
                            .payload = {.size = size},
                            .count = kind};
@@ -369,6 +371,21 @@ CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t
         FAULT(w, message_committed);
         ring_doorbell(w, NULL);
     }
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_emit(csched_worker_t *w, uint32_t kind, uint32_t detail, const void *data,
+                                     uint64_t size, uint64_t block)
+{
+    return emit(w, kind, detail, 0, data, size, block);
+}
+
+CSCHED_EXPORT int csched_worker_partial(csched_worker_t *w, uint32_t end, uint32_t failures, const void *data,
+                                        uint64_t size, uint64_t block)
+{
+    int rc = emit(w, CSCHED_PARTIAL, end, failures, data, size, block);
+    if (rc == CSCHED_OK)
+        u32_store_relaxed(&w->sent, end); /* partner: worker_send */
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* Internals of a worker process: worker.c (the task loop), worker_blocks.c, worker_output.c, worker_profile.c, and
- * watch.c (its second thread). */
+/* Internals of a worker process: worker.c (the task loop), worker_blocks.c, worker_output.c, watch.c (its second
+ * thread), and worker_aside.c (threads that the second one starts). */
 #ifndef CSCHED_WORKER_H
 #define CSCHED_WORKER_H
 
@@ -12,6 +12,13 @@
 
 enum { REGION_PAGE = 1024, REGION_PAGES = 1024, MARKS_MAX = 4096 };
 #define POLL_NS 50000u /* least time between two polls for native output, each a system call */
+
+/* Python code of ours that runs beside the main thread, in a thread of its own. */
+typedef struct {
+    void (*run)(void *argument); /* NULL: there is none */
+    void *argument;
+    shared_u32 running;
+} aside_t;
 
 struct csched_worker {
     segment_t *segment;
@@ -28,10 +35,9 @@ struct csched_worker {
     bool watched;
     shared_u32 watch_stop;
     int watch_pipe[2];
-    void (*sample)(
-        void *argument); /* samples the stack of the main thread until the kernel wants no more; NULL: cannot */
-    void *sample_argument;
-    shared_u32 sampling; /* a thread is in `sample` */
+    aside_t sampler; /* samples the stack of the main thread until the kernel wants no more */
+    aside_t sender; /* sends the outcomes of a chunk's elements that are over */
+    shared_u32 sent; /* elements of the chunk in hand whose outcomes were sent */
     uint64_t sampled_at; /* end of the time that the last sample stands for; the sampling thread's */
 
     task_entry_t *current; /* the entry in hand; its memory is released by the next call of next */
@@ -56,6 +62,9 @@ uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
 bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
 void take_frees(csched_worker_t *w); /* frees blocks without readers */
 void worker_trim(csched_worker_t *w); /* once a second; see trim.c */
-void worker_profile(csched_worker_t *w); /* starts a sampling thread if one is wanted and there is none */
+void worker_sample(csched_worker_t *w); /* starts a sampling thread if one is wanted and there is none */
+/* Starts a sending thread where an element runs for long and earlier ones were not sent.  Returns for how many
+ * nanoseconds the watch thread need not look again. */
+uint64_t worker_send(csched_worker_t *w);
 
 #endif

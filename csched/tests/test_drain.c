@@ -95,6 +95,46 @@ static void chunks_have_a_row_per_element(void)
     world_close(w);
 }
 
+static void is_counted(world_t *w, uint64_t succeeded, uint64_t failed, uint64_t lost)
+{
+    csched_poll(w->s, 0);
+    csched_stats_t stats = stats_of(w);
+    EQUAL(stats.succeeded, succeeded);
+    EQUAL(stats.failed, failed);
+    EQUAL(stats.lost, lost);
+}
+
+static void elements_count_as_they_are_over(void)
+{
+    for (int dies = 0; dies < 2; dies++) {
+        world_t *w = world_open(0);
+        csched_worker_t *worker = by_hand(w);
+        csched_options_t options = plain();
+        options.count = 10;
+        submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
+        submit_with(w, (job_t){JOB_CHUNK, 1, 0}, &options);
+        next_item(worker, CSCHED_TASK);
+        OK(csched_worker_partial(worker, 4, 1, "four", 4, IN_LINE));
+        is_counted(w, 3, 1, 0);
+        OK(csched_worker_partial(worker, 6, 2, "six", 3, IN_LINE));
+        is_counted(w, 4, 2, 0);
+        EQUAL(u32_relaxed(&worker->sent), 6);
+        if (dies) {
+            OK(csched_worker_lost(w->s, 0));
+            is_counted(w, 0, 10, 10); /* who takes its results knows which were over */
+        } else {
+            OK(csched_worker_publish(worker, CSCHED_VALUE, 3, "rest", 4, IN_LINE));
+            is_counted(w, 7, 3, 0);
+            next_item(worker, CSCHED_TASK);
+            EQUAL(u32_relaxed(&worker->sent), 0);
+            OK(csched_worker_publish(worker, CSCHED_VALUE, 0, "all", 3, IN_LINE));
+            is_counted(w, 17, 3, 0);
+        }
+        OK(csched_worker_detach(worker));
+        world_close(w);
+    }
+}
+
 static void newest_rows_are_there_before_results_are_taken(void)
 {
     world_t *w = world_open(1);
@@ -267,7 +307,7 @@ static void every_field_of_a_result_is_checked(void)
 /* Messages that a worker must not send, or that name a task which does not exist, are dropped. */
 static void every_message_is_checked(void)
 {
-    for (int field = 0; field < 6; field++) {
+    for (int field = 0; field < 8; field++) {
         world_t *w = world_open(0);
         csched_worker_t *worker = by_hand(w);
         result_entry_t form = {.head = {.kind = ENTRY_MESSAGE, .slot = 0}, .payload = {.region = REGION_NONE}};
@@ -281,6 +321,8 @@ static void every_message_is_checked(void)
             form.count = (const uint32_t[]){0, CSCHED_OVERDUE, 99}[field];
         else if (field == 3)
             form.head.slot = 1;
+        else if (field > 5) /* more elements than it has, or more failures than elements */
+            *(field == 6 ? &form.detail : &form.status) = 2;
         else
             form.ticket = field == 4 ? 0 : form.ticket + (UINT64_C(1) << 32);
         put_result(worker, form, 0);
@@ -296,7 +338,7 @@ static void every_message_is_checked(void)
 }
 
 MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
-     TEST(chunks_have_a_row_per_element), TEST(newest_rows_are_there_before_results_are_taken),
-     TEST(a_chunk_too_long_for_the_ring), TEST(messages_come_in_order), TEST(control_is_answered),
-     TEST(nonsense_is_reported_and_survived), TEST(a_result_published_twice_stands),
-     TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))
+     TEST(chunks_have_a_row_per_element), TEST(elements_count_as_they_are_over),
+     TEST(newest_rows_are_there_before_results_are_taken), TEST(a_chunk_too_long_for_the_ring),
+     TEST(messages_come_in_order), TEST(control_is_answered), TEST(nonsense_is_reported_and_survived),
+     TEST(a_result_published_twice_stands), TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))

@@ -163,14 +163,14 @@ static void a_profile_has_a_thread_while_it_is_wanted(void)
 {
     world_t *w = world_open(0);
     csched_worker_t *worker = by_hand(w);
-    worker->sample_argument = worker;
-    worker->sample = take_samples; /* looked at by the watch thread, which runs already, after the next message */
+    worker->sampler.argument = worker;
+    worker->sampler.run = take_samples; /* looked at by the watch thread, which runs already, after the next message */
     for (uint32_t wanted = 1; wanted < 4; wanted++) {
         u32_store_relaxed(&samples, 0);
         OK(csched_profile(w->s, wanted));
         UNTIL(u32_relaxed(&samples) == wanted);
         OK(csched_profile(w->s, 0));
-        UNTIL(!u32_acquire(&worker->sampling));
+        UNTIL(!u32_acquire(&worker->sampler.running));
     }
     OK(csched_profile(w->s, 5));
     uint32_t index;
@@ -178,7 +178,7 @@ static void a_profile_has_a_thread_while_it_is_wanted(void)
     OK(csched_worker_add(w->s, &index, fds)); /* one that comes later */
     EQUAL(u32_relaxed(&w->s->workers[index]->segment->profile), 5);
     OK(csched_profile(w->s, 0));
-    UNTIL(!u32_acquire(&worker->sampling));
+    UNTIL(!u32_acquire(&worker->sampler.running));
     for (int i = 0; i < 4; i++)
         close(fds[i]);
     OK(csched_worker_lost(w->s, index));
@@ -186,6 +186,44 @@ static void a_profile_has_a_thread_while_it_is_wanted(void)
     world_close(w);
 }
 
+static shared_u32 sendings;
+
+static void count_sendings(void *argument)
+{
+    (void)argument;
+    u32_add(&sendings, 1);
+}
+
+static void elements_that_are_over_do_not_wait_for_one_that_runs(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    csched_options_t options = plain();
+    options.count = 3;
+    submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
+    next_item(worker, CSCHED_TASK);
+    csched_worker_started(worker);
+    csched_worker_element(worker, 0);
+    worker->sender.run = count_sendings;
+    EQUAL(worker_send(worker), 1000000000); /* nothing is over */
+    uint64_t before = csched_now();
+    csched_worker_element(worker, 1);
+    worker_send(worker);
+    UNTIL(u32_acquire(&sendings)); /* by the watch thread, if not by this one */
+    CHECK(csched_now() - before >= 100000000);
+    OK(csched_worker_partial(worker, 1, 0, "one", 3, IN_LINE));
+    UNTIL(!u32_acquire(&worker->sender.running));
+    EQUAL(worker_send(worker), 1000000000); /* all of it was sent */
+    csched_worker_element(worker, 2);
+    EQUAL(worker_send(worker), 100000000);
+    publish_none(worker);
+    EQUAL(worker_send(worker), 1000000000); /* the chunk is over */
+    csched_poll(w->s, 0);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 MAIN(TEST(a_killed_kernel), TEST(a_kernel_that_exits), TEST(another_process_ends_with_it),
      TEST(signals_are_not_for_the_watch_thread), TEST(regions_are_mapped_and_dropped),
-     TEST(what_others_wrote_cannot_be_changed), TEST(a_profile_has_a_thread_while_it_is_wanted))
+     TEST(what_others_wrote_cannot_be_changed), TEST(a_profile_has_a_thread_while_it_is_wanted),
+     TEST(elements_that_are_over_do_not_wait_for_one_that_runs))

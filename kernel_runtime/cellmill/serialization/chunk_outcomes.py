@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from ..by_value.first_calls import no_looks
 from . import payload
@@ -33,6 +34,65 @@ class Outcomes:
                     self.errors[self.first + i] = encode_error(problem, name)
                     values[i] = None
             return payload.encode((self.first, values, self.errors))
+
+
+class Teller(Protocol):
+    """A worker, as it tells the kernel of elements that are over while their chunk runs."""
+
+    def encode_outcomes(self, outcomes: Outcomes, name: str) -> Any: ...
+
+    def end_output(self, native: bool = False) -> None: ...
+
+    def show_output(self) -> None: ...
+
+    def partial(self, end: int, failures: int, encoded: Any) -> None: ...
+
+
+class Unsent:
+    """Outcomes of a chunk's elements. Those that are over are sent while a later one runs for long: by the main thread
+    between elements, and by another one while the main thread is in user code.
+
+    ``values`` has one for each element that is over, None in the place of those sent. The main thread adds an error
+    before its place in ``values``.
+    """
+
+    def __init__(self, worker: Teller, name: str) -> None:
+        self.values: list[Any] = []
+        self.errors: dict[int, Any] = {}
+        self._worker = worker
+        self._name = name
+        self._sent = 0
+        self._over = False
+        self._lock = threading.Lock()
+
+    def send(self, *, aside: bool = False) -> None:
+        """Send what there is, so that it is neither lost nor late; ``aside``: while the main thread goes on."""
+        worker = self._worker
+        with self._lock:
+            end = len(self.values)
+            if self._over or end == self._sent:
+                return
+            encoded = worker.encode_outcomes(self._outcomes(end), self._name)
+            if aside:
+                worker.show_output()
+            else:
+                worker.end_output(native=True)
+            worker.partial(end, sum(i < end for i in self.errors.copy()), encoded)
+            self.values[self._sent : end] = [None] * (end - self._sent)
+            self._sent = end
+
+    def close(self) -> Outcomes:
+        """Return what was not sent; nothing is sent from now on."""
+        with self._lock:
+            self._over = True
+            return self._outcomes(len(self.values))
+
+    def _outcomes(self, end: int) -> Outcomes:
+        outcomes = Outcomes(self._sent)
+        outcomes.values = self.values[self._sent : end] if self._sent or not self._over else self.values
+        if self.errors:
+            outcomes.errors = {i: error for i, error in self.errors.copy().items() if self._sent <= i < end}
+        return outcomes
 
 
 def run_batch(

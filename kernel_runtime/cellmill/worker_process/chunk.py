@@ -9,7 +9,7 @@ from ..backends.scheduled.scheduler import NO_ELEMENT, with_gil
 from ..by_value.watched import bare, look
 from ..errors import is_a
 from ..randomness.generators import prepared
-from ..serialization.chunk_outcomes import Outcomes, run_batch
+from ..serialization.chunk_outcomes import Outcomes, Teller, Unsent, run_batch
 from ..serialization.exceptions import encode_error
 from .protocol import FLUSH_NS
 
@@ -18,19 +18,14 @@ PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its l
 CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
 
 
-class Runner(Protocol):
+class Runner(Teller, Protocol):
     """A worker, as far as its chunks need it."""
 
     handle: Any
     in_user_code: bool
+    unsent: Unsent | None
 
     def encode_error(self, error: BaseException, name: str) -> Any: ...
-
-    def encode_outcomes(self, outcomes: Outcomes, name: str) -> Any: ...
-
-    def end_output(self, native: bool = False) -> None: ...
-
-    def emit(self, kind: int, detail: int, encoded: Any) -> None: ...
 
     def publish(self, status: int, failures: int, encoded: Any) -> None: ...
 
@@ -51,7 +46,12 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
         failures = len(outcomes.errors)
     else:
         run = _run_limited if "limited" in arguments else _run_elements
-        outcomes, failures = run(worker, function, name, arguments.pop("items"), arguments["star"])
+        worker.unsent = unsent = Unsent(worker, name)
+        try:
+            failures = run(worker, unsent, function, name, arguments.pop("items"), arguments["star"])
+        finally:
+            worker.unsent = None
+            outcomes = unsent.close()
     worker.in_user_code = False
     look(looked_at)
     with_gil.csched_worker_finished(worker.handle)
@@ -60,13 +60,13 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
 
 
 def _run_elements(
-    worker: Runner, function: Any, name: str, items: list[Any], star: bool
-) -> tuple[Outcomes, int]:
+    worker: Runner, unsent: Unsent, function: Any, name: str, items: list[Any], star: bool
+) -> int:
+    """Run them; how many failed."""
     handle = worker.handle
     element, since_flush = with_gil.csched_worker_element, with_gil.csched_worker_since_flush
     calls = itertools.starmap(function, items) if star else map(function, items)
-    outcomes = Outcomes(0)
-    values = outcomes.values
+    values, errors = unsent.values, unsent.errors
     failures = 0
     for i in range(len(items)):
         element(handle, i)
@@ -75,60 +75,53 @@ def _run_elements(
         except BaseException as error:
             if is_a(error, StopIteration):
                 error = RuntimeError(f"{name} raised StopIteration")
-            outcomes.errors[i] = worker.encode_error(error, name)
+            errors[i] = worker.encode_error(error, name)
             values.append(None)
             failures += 1
             if is_a(error, KeyboardInterrupt) and with_gil.csched_worker_interrupted(handle):
                 rest = range(i + 1, len(items))  # Stop is meant for all of them
-                outcomes.errors.update(dict.fromkeys(rest, outcomes.errors[i]))
+                errors.update(dict.fromkeys(rest, errors[i]))
                 values.extend([None] * len(rest))
-                return outcomes, failures + len(rest)
+                return failures + len(rest)
         if (
             (len(items) < CHECK_ALL or i % CHECK_EVERY == 0)
             and i + 1 < len(items)
             and since_flush(handle) > FLUSH_NS
         ):
-            outcomes = _flush(worker, outcomes, i + 1, name)
-            values = outcomes.values
+            element(handle, NO_ELEMENT)
+            unsent.send()
     element(handle, NO_ELEMENT)
-    return outcomes, failures
-
-
-def _flush(worker: Runner, outcomes: Outcomes, end: int, name: str) -> Outcomes:
-    """Send what there is of the elements before ``end``; where the next ones go."""
-    with_gil.csched_worker_element(worker.handle, NO_ELEMENT)
-    worker.end_output(native=True)
-    worker.emit(with_gil.CSCHED_PARTIAL, end, worker.encode_outcomes(outcomes, name))
-    return Outcomes(end)
+    return failures
 
 
 def _run_limited(
-    worker: Runner, function: Any, name: str, items: list[Any], star: bool
-) -> tuple[Outcomes, int]:
-    """Run elements with a time limit for each: one that is interrupted for it fails alone.
+    worker: Runner, unsent: Unsent, function: Any, name: str, items: list[Any], star: bool
+) -> int:
+    """Run elements with a time limit for each: one that is interrupted for it fails alone. How many failed.
 
     Its interrupt may come a moment late, or twice. One sign tells how far this has come, the number of values; an
     existing outcome is kept.
     """
     handle = worker.handle
-    outcomes = Outcomes(0)
+    values, errors = unsent.values, unsent.errors
     failures = 0
-    while (i := outcomes.first + len(outcomes.values)) < len(items):
+    while (i := len(values)) < len(items):
         error = PAST_LIMIT
         try:
-            error = _limited(handle, i, function, name, items[i] if star else (items[i],), outcomes.values)
+            error = _limited(handle, i, function, name, items[i] if star else (items[i],), values)
         except KeyboardInterrupt:
             with_gil.csched_worker_element(handle, NO_ELEMENT)
-        if outcomes.first + len(outcomes.values) == i:
+        if len(values) == i:
             ended = (
                 1 if error == PAST_LIMIT or not with_gil.csched_worker_interrupted(handle) else len(items) - i
             )
-            outcomes.errors.update(dict.fromkeys(range(i, i + ended), error))  # Stop is meant for all of them
-            outcomes.values.extend([None] * ended)
+            errors.update(dict.fromkeys(range(i, i + ended), error))  # Stop is meant for all of them
+            values.extend([None] * ended)
             failures += ended
         elif i + 1 < len(items) and with_gil.csched_worker_since_flush(handle) > FLUSH_NS:
-            outcomes = _flush(worker, outcomes, i + 1, name)
-    return outcomes, failures
+            with_gil.csched_worker_element(handle, NO_ELEMENT)
+            unsent.send()
+    return failures
 
 
 def _limited(handle: Any, i: int, function: Any, name: str, arguments: Any, values: list[Any]) -> bytes:

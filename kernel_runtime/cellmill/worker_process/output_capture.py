@@ -8,7 +8,7 @@ from typing import Any
 from ..backends.scheduled.scheduler import with_gil
 from ..cell_output import log_records
 from .displays import Displays
-from .output_frames import NOWHERE, Channel, TaskRef
+from .output_frames import END, NOWHERE, Channel, TaskRef
 from .standard_streams import StandardStreams
 
 
@@ -41,6 +41,14 @@ class OutputCapture:
 
     def _turn(self, take: bool) -> bool:
         return bool(with_gil.csched_worker_output_turn(self._handle, take))
+
+    def show(self) -> None:
+        """Before the results of elements that are over, while a later one runs: what they have printed counts as
+        told. It may go on printing, so its own end is told as well.
+        """
+        if self.spoke:
+            self.channel.send(END, b"", self._place())
+            self._tell()
 
     def end(self, native: bool = False) -> None:
         """Before a task's result: all of it leaves this process, ``native`` output taken over too."""

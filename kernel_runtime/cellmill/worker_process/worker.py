@@ -6,6 +6,7 @@ file is the rest of a task's path: whatever needs more care than a call with sma
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import signal
 import struct
@@ -39,7 +40,7 @@ from .profiler import Profiler
 from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS, STOP
 
 if TYPE_CHECKING:
-    from ..serialization.chunk_outcomes import Outcomes
+    from ..serialization.chunk_outcomes import Outcomes, Unsent
 
 ITEM = struct.Struct("=IIIIQQQII")
 MOST_FUNCTIONS = 256
@@ -91,6 +92,11 @@ class Worker:
             pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b"")
         )
         self.end_output = self.output.end
+        self.show_output = self.output.show
+        self.unsent: Unsent | None = None
+        self._emitting = threading.RLock()  # two threads may: see `chunk_outcomes.Unsent`
+        self._sender = self.send_aside  # borrowed by C
+        with_gil.csched_worker_sender(self.handle, ffi.cast("void *", id(self._sender)))
         self.profiler = Profiler(self.handle, Worker.run.__code__, self.output.channel.send_profile)
         if with_gil.csched_worker_watch(self.handle, kernel_pidfd) < 0:
             raise InternalError("a worker could not start its watching thread")
@@ -343,10 +349,33 @@ class Worker:
 
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
         """Send a message beside the results; waits as `publish` does."""
-        data, size, block = self.placed(encoded)
-        while (rc := with_gil.csched_worker_emit(self.handle, kind, detail, data, size, block)) == _EAGAIN:
-            pass
+        with self._emitting:
+            data, size, block = self.placed(encoded)
+            while (
+                rc := with_gil.csched_worker_emit(self.handle, kind, detail, data, size, block)
+            ) == _EAGAIN:
+                pass
         _check_write(rc)
+
+    def partial(self, end: int, failures: int, encoded: payload.Encoded) -> None:
+        """Send outcomes of a chunk's elements before ``end``; ``failures`` of all these have failed."""
+        with self._emitting:
+            data, size, block = self.placed(encoded)
+            while (
+                rc := with_gil.csched_worker_partial(self.handle, end, failures, data, size, block)
+            ) == _EAGAIN:
+                pass
+        _check_write(rc)
+
+    def send_aside(self) -> None:
+        """Send outcomes while the main thread is in user code. C calls it, in a thread that is none of `threading`'s.
+
+        What cannot be sent now is sent, or its error told, at the end of the chunk.
+        """
+        unsent = self.unsent
+        if unsent is not None:
+            with contextlib.suppress(Exception):
+                unsent.send(aside=True)
 
     def placed(self, encoded: payload.Encoded | bytes) -> tuple[Any, int, int]:
         """Return how a payload is handed over: its bytes, its size, the block it was written to."""

@@ -79,6 +79,7 @@ class Chunk:
         "marks",
         "over",
         "position",
+        "raised",
         "received",
         "slot",
         "stream",
@@ -103,6 +104,7 @@ class Chunk:
         self.keys = keys
         self.items = items
         self.received = 0  # elements whose outcome has come
+        self.raised = 0  # of those that came while it ran, as the scheduler counts them
         self.marks: dict[int, list[int]] | None = None  # elements that did not end well, by status
         self.over = False
         self.position = position  # of its first element in the state map, once it is known
@@ -120,6 +122,8 @@ class Chunk:
         first, values, errors = self._outcomes(came)
         self._put(self.received, first + len(values), state_map.DONE)
         self._take(first, values, errors, _bytes_of(came, values))
+        # one that does not load has not failed for the scheduler; a thread has no such
+        self.raised += sum(type(error) is bytes or isinstance(came, tuple) for error in errors.values())
 
     def _position_of(self, place: int) -> int:
         """An element's position in the state map; asked for when something went wrong."""
@@ -268,7 +272,8 @@ class Chunk:
 
     def _fail_rest(self, status: int, error: BaseException) -> None:
         """End all elements without an outcome with this error; the scheduler counted the whole chunk."""
-        good, retried = self.received, 0
+        first, retried = self.received, 0
+        good = first - self.raised
         cancelled = status == with_gil.CSCHED_CANCELLED
         broken = self.stream.broken if cancelled and not self.cancelled else None
         if broken is not None:  # counted before the last element ends the run, which keeps its counts
@@ -276,7 +281,7 @@ class Chunk:
             self.stream.host.scheduler.adjust_run(
                 self.stream.run, succeeded=good, failed=count - good, cancelled=-count
             )
-        self._put(good, len(self.items), _state_of(error))
+        self._put(first, len(self.items), _state_of(error))
         while self.received < len(self.items):
             if broken is not None:
                 error = outcomes.not_run(broken)
@@ -288,7 +293,7 @@ class Chunk:
             self.received += 1
         stream = self.stream
         if cancelled and broken is None:
-            stream.host.scheduler.adjust_run(stream.run, succeeded=good, cancelled=-good)
+            stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=self.raised, cancelled=-first)
         elif status != with_gil.CSCHED_VALUE and not cancelled:
             stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=-good - retried)
 
@@ -363,7 +368,9 @@ class Chunk:
         # the scheduler counted the whole chunk as failed, and as lost if it was
         off = over - len(self.items)
         lost = off if status == with_gil.CSCHED_LOST else 0
-        stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=off, lost=lost)
+        stream.host.scheduler.adjust_run(
+            stream.run, succeeded=good - self.raised, failed=off + self.raised, lost=lost
+        )
 
     def _cancel_rest(self, keys: Sequence[Any], items: list[Any]) -> None:
         """Elements that were to be sent again, and are not."""

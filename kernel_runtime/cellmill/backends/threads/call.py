@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterable
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...diagnostics.naming import InputName
 from ...diagnostics.short_text import short_arguments
@@ -16,6 +16,9 @@ from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
 from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_owned_by, note_over
+
+if TYPE_CHECKING:
+    from ...serialization.chunk_outcomes import Unsent
 
 PARTS = (list, tuple, dict)  # what is looked through for futures, as deep as it goes
 DEEPEST = 50
@@ -196,6 +199,17 @@ class ChunkRunner:
         self.in_user_code = False
         self.outcome: Any = None
         self.end_output = self._worker.end_output
+        self._unsent: Unsent | None = None
+
+    @property
+    def unsent(self) -> Unsent | None:
+        """Outcomes of the chunk that runs."""
+        return self._unsent
+
+    @unsent.setter
+    def unsent(self, unsent: Unsent | None) -> None:
+        self._unsent = unsent
+        self._worker.pool.late_chunks.put(self._worker, unsent)
 
     @staticmethod
     def encode_error(error: BaseException, name: str) -> BaseException:
@@ -207,11 +221,14 @@ class ChunkRunner:
         """Return the outcomes as they are: (first position, values, errors by position)."""
         return outcomes.first, outcomes.values, outcomes.errors
 
-    def emit(self, kind: int, detail: int, encoded: Any) -> None:
-        """Results of the first elements."""
+    def show_output(self) -> None:
+        """See `chunk.Runner`: what it prints is shown at once."""
+
+    def partial(self, end: int, failures: int, encoded: Any) -> None:
+        """Keep results of the first elements for the kernel's side."""
         assert self._call.partials is not None
-        self._call.partials[detail] = encoded
-        self._worker.emit(kind, detail)
+        self._call.partials[end] = encoded
+        self._worker.partial(end, failures)
 
     def publish(self, status: int, failures: int, encoded: Any) -> None:
         """Leave publishing to the loop in C."""

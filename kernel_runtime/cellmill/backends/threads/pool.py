@@ -17,6 +17,7 @@ from ..scheduled.scheduler import check, ffi, with_gil
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import infos
 from .call import Call
+from .late_chunks import LateChunks
 from .listening import ThreadListener
 from .requests import ThreadRequests
 from .thread import WorkerThread
@@ -47,6 +48,7 @@ class ThreadPool:
         self.restarts = 0
         self._initializer, self._initargs = options.initializer, options.initargs
         self.requests = ThreadRequests(host.scheduler, host.gate, host.resolve, self.members)
+        self.late_chunks = LateChunks()
         self._lock = threading.RLock()
         self._told = False
         self.preload(options.modules)

@@ -10,6 +10,7 @@ from ...errors import InternalError
 from ...process_context import thread_context
 from ..scheduled.scheduler import NO_BLOCK, Scheduler, ffi, with_gil
 from .call import Call
+from .late_chunks import LateChunks
 from .requests import ThreadRequests
 from .task_streams import Printed, speaker
 
@@ -22,6 +23,9 @@ class ThreadOwner(Protocol):
 
     @property
     def requests(self) -> ThreadRequests: ...
+
+    @property
+    def late_chunks(self) -> LateChunks: ...
 
     def initialized(self) -> bool: ...
 
@@ -112,11 +116,11 @@ class WorkerThread:
 
     # -- of the task in hand, in this thread
 
-    def emit(self, kind: int, detail: int) -> None:
-        """A message beside the results."""
+    def partial(self, end: int, failures: int) -> None:
+        """Tell the scheduler that elements before ``end`` are over."""
         if self.abandoned:
             raise SystemExit  # out of the user's code: the rest is not waited for
-        while with_gil.csched_worker_emit(self.handle, kind, detail, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
+        while with_gil.csched_worker_partial(self.handle, end, failures, ffi.NULL, 0, NO_BLOCK) == _AGAIN:
             self._scheduler.wait(1)
 
     @property

@@ -79,6 +79,6 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill",),
-    full={"tasks": 100_000, "pairs": 15},
+    full={"tasks": 100_000, "pairs": 40},
     quick={"tasks": 20_000, "pairs": 5},
 )

@@ -9,6 +9,9 @@ enum { ROWS = 64 };
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static csched_journey_t rows[ROWS], again[ROWS];
+    static csched_group_t groups[ROWS];
+    static uint8_t took[ROWS * CSCHED_TOOK_MOST];
+    csched_look_t look = {.groups = groups, .took = took, .most = ROWS, .most_groups = ROWS};
     static char packed[ROWS * CSCHED_PACKED_MOST];
     input_t in = {bytes, size};
     csched_rows_packed_t done = {0};
@@ -18,8 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (uint32_t i = 0; i < count; i++)
         if (!rows[i].ticket || rows[i].stamps[0] == UINT64_MAX)
             return 0; /* no row of a scheduler */
-    memcpy(again, rows, sizeof rows);
-    int64_t length = csched_rows_pack(again, count, 1, 0, UINT64_MAX, packed, &done);
+    HOLDS(csched_rows_fold(&look, rows, count) == CSCHED_OK);
+    HOLDS(csched_rows_unfold(&look, again) == CSCHED_OK);
+    HOLDS(memcmp(rows, again, count * sizeof *rows) == 0);
+    int64_t length = csched_rows_pack(&look, 1, 0, UINT64_MAX, packed, &done);
     HOLDS(done.count == count && length <= (int64_t)count * CSCHED_PACKED_MOST);
     HOLDS(csched_rows_unpack(packed, (uint64_t)length, 1, count, again) == CSCHED_OK);
     HOLDS(memcmp(rows, again, count * sizeof *rows) == 0);

@@ -112,23 +112,21 @@ void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t
         journey_row(journey, i)->stamps[7] = when;
 }
 
+uint64_t journey_missed(const journey_t *journey, uint64_t *cursor)
+{
+    uint64_t oldest = journey->written > journey->capacity ? journey->written - journey->capacity : 0;
+    uint64_t missed = *cursor < oldest ? oldest - *cursor : 0;
+    *cursor += missed;
+    return missed;
+}
+
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped)
 {
-    uint64_t oldest = journey->written > journey->capacity ? journey->written - journey->capacity : 0;
-    *dropped = 0;
-    if (*cursor < oldest) {
-        *dropped = oldest - *cursor;
-        *cursor = oldest;
-    }
     uint32_t n = 0;
-    while (n < most && *cursor < journey->written) {
-        const csched_journey_t *row = journey_row(journey, *cursor);
-        if (!row->stamps[7]) /* not resolved yet: this and later rows come next time */
-            break;
+    *dropped = journey_missed(journey, cursor);
+    for (const csched_journey_t *row; n < most && (row = journey_resolved_row(journey, *cursor)); ++*cursor)
         rows[n++] = *row;
-        ++*cursor;
-    }
     return n;
 }
 

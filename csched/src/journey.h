@@ -50,6 +50,14 @@ uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint3
 /* Changes the status of one row of a task, unless it was overwritten. */
 void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
+/* Moves a cursor to the oldest row where its own was overwritten, and returns how many it missed. */
+uint64_t journey_missed(const journey_t *journey, uint64_t *cursor);
+/* NULL if it, and with it each later row, has no result that was taken yet. */
+static inline const csched_journey_t *journey_resolved_row(const journey_t *journey, uint64_t number)
+{
+    const csched_journey_t *row = journey_row(journey, number);
+    return number < journey->written && row->stamps[7] ? row : NULL;
+}
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);
 /* Copies the newest rows, oldest first, whether their results were taken or not. */

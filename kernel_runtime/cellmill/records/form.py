@@ -18,7 +18,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import UsageError
 
-VERSION = 1
+VERSION = 2  # of what is written; 1 lacks elements that are told by how long they took
+_READABLE = ("1", str(VERSION))
 MAGIC = b"cellmill record "
 HEAD, NAMES, ROWS, SAMPLE, FAILURES, END, LABEL = range(1, 8)
 """Kinds: JSON but for `ROWS`: the number of rows and of rows missed (4 and 8 bytes), then packed rows."""
@@ -135,7 +136,7 @@ def check(path: Path) -> None:
     if not line.startswith(MAGIC):
         raise UsageError(f"{path} is no record of a run: those are made by cellmill.record(folder)")
     number = line[len(MAGIC) :].strip().decode("ascii", "replace")
-    if number != str(VERSION):
+    if number not in _READABLE:
         raise UsageError(
             f"{path} was recorded by another version of Cellmill (records {number or '?'}; this one reads "
             f"{VERSION}): open it there, and export what you need, as CSV for instance"

@@ -10,10 +10,10 @@ from ...errors import UsageError
 from .scheduler import JOURNEY, Scheduler, check, nogil
 
 ffi = _csched.ffi  # of the module whose calls release the GIL
-MOST = 32_768  # rows of one look
-_PACKED_MOST = int(nogil.CSCHED_PACKED_MOST)
+MOST, MOST_GROUPS = 65_536, 8192  # rows of one look: single tasks stay in the processor's cache
 _MOST_FUNCTIONS = 64
 FOREVER = 2**64 - 1
+_room = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class RowReader:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._rows: Any = None  # some megabytes, with the first look
-        self._cursor, self._dropped = ffi.new("uint64_t *", self.written()), ffi.new("uint64_t *")
+        self._look = ffi.new("csched_look_t *")
+        self._look.cursor = self.written()
+        self._groups: Any = None  # some megabytes, with the first look
         self._packed = ffi.new("csched_rows_packed_t *")
         self.count = 0
 
@@ -44,48 +45,59 @@ class RowReader:
     @property
     def at(self) -> int:
         """Number of rows that were read, or missed."""
-        return int(self._cursor[0])
+        return int(self._look.cursor)
 
     def from_the_oldest(self) -> RowReader:
         """Begin with the oldest row that is kept."""
-        self._cursor[0] = 0
+        self._look.cursor = 0
         return self
 
     def look(self) -> int:
-        """Read what came, at most `MOST` rows; returns how many were overwritten before they could be read."""
-        if self._rows is None:
-            self._rows = ffi.new("csched_journey_t[]", MOST)
-            self._out = ffi.new("char[]", MOST * _PACKED_MOST)
-        handle = self._scheduler.nogil_handle
-        self.count = nogil.csched_rows_read(handle, self._cursor, MOST, self._rows, self._dropped)
+        """Read what came, at most `MOST` rows or `MOST_GROUPS` of their groups; returns how many were overwritten
+        before they could be read.
+        """
+        look = self._look
+        if self._groups is None:
+            took = MOST * int(nogil.CSCHED_TOOK_MOST)
+            self._groups = look.groups = _room("csched_group_t[]", MOST_GROUPS)
+            self._took = look.took = _room("uint8_t[]", took)
+            self._out = _room("char[]", MOST_GROUPS * int(nogil.CSCHED_PACKED_MOST) + took)
+            look.most, look.most_groups = MOST, MOST_GROUPS
+        nogil.csched_rows_look(self._scheduler.nogil_handle, look)
+        self.count = int(look.rows)
         self._packed.next = 0
-        return int(self._dropped[0])
+        return int(look.dropped)
 
     def first(self) -> tuple[int, int] | None:
         """Return the run of the first row that was not taken yet, and when it was submitted."""
         at = int(self._packed.next)
-        return None if at >= self.count else (int(self._rows[at].run), int(self._rows[at].stamps[0]))
+        if at >= self._look.count:
+            return None
+        row = self._groups[at].row
+        return int(row.run), int(row.stamps[0])
 
     def take(self, run: int, since: int, until: int = FOREVER) -> Part:
         """Take the rows of a run that were submitted from ``since`` on and before ``until``; the first one must be."""
         packed = self._packed
-        size = nogil.csched_rows_pack(self._rows, self.count, run, since, until, self._out, packed)
+        size = nogil.csched_rows_pack(self._look, run, since, until, self._out, packed)
         several = int(packed.functions)
         functions = tuple(packed.function[0:several]) if several <= _MOST_FUNCTIONS else None
         return Part(int(packed.count), functions, bytes(ffi.buffer(self._out, size)))
 
     def leave(self, run: int, since: int, until: int = FOREVER) -> None:
         """Take them, and do nothing with them."""
-        nogil.csched_rows_pack(self._rows, self.count, run, since, until, ffi.NULL, self._packed)
+        nogil.csched_rows_pack(self._look, run, since, until, ffi.NULL, self._packed)
 
     def rows(self) -> bytes:
         """The rows of this look as they are, see `JOURNEY`."""
-        return bytes(ffi.buffer(self._rows, self.count * JOURNEY.size))
+        rows = ffi.new("csched_journey_t[]", max(1, self.count))
+        nogil.csched_rows_unfold(self._look, rows)
+        return bytes(ffi.buffer(rows, self.count * JOURNEY.size))
 
 
 def unpack(count: int, data: bytes, run: int = 0) -> bytes:
     """Return rows in the format `JOURNEY`; raises `UsageError` where the bytes are no such rows."""
-    if count > MOST or 2 * count > len(data):
+    if count > MOST or count > len(data):
         raise UsageError("these are no packed journeys")
     rows = ffi.new("csched_journey_t[]", max(1, count))
     if nogil.csched_rows_unpack(ffi.from_buffer(data), len(data), run, count, rows) != 0:

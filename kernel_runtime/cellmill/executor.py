@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -175,9 +176,7 @@ class Executor(BaseExecutor):
         """`submit` with options, counted in the run of this function and cell; a call of a parallel function."""
         name = name or options.name or function_name(fn)
         if options.memo:
-            from .memo.calls import look_up  # few programs keep results
-
-            kept, fn, args, kwargs = look_up(fn, args, kwargs, options)
+            kept, fn, args, kwargs = _look_up()(fn, args, kwargs, options)
             if kept is not None:
                 self._single_run(name, fn).hits.note()
                 kept._of_call = True
@@ -452,9 +451,7 @@ class ExecutorView:
         """`Executor.submit` with these options."""
         executor, options = self._executor, self._options
         if options.memo:
-            from .memo.calls import look_up  # few programs keep results
-
-            kept, fn, args, kwargs = look_up(fn, args, kwargs, options)
+            kept, fn, args, kwargs = _look_up()(fn, args, kwargs, options)
             if kept is not None:
                 return kept
         run = executor._single_run(options.name or function_name(fn), fn)
@@ -478,6 +475,14 @@ class ExecutorView:
         constants = {name: how.pop(name) for name in list(how) if name not in MAP_OPTIONS}
         check_constants(fn, iterables, constants, star=star, batch=self._options.batch)
         return self._executor.map_with(fn, iterables, self._options, MapOptions(**how, star=star), constants)
+
+
+@functools.cache
+def _look_up() -> Callable[..., tuple[Future | None, Any, tuple[Any, ...], dict[str, Any]]]:
+    """Look a result up that is kept; imported at its first use, since few programs keep any."""
+    from .memo.calls import look_up
+
+    return look_up
 
 
 def in_worker() -> bool:

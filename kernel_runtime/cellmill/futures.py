@@ -383,5 +383,8 @@ class SettledOwner:
 def settled(owner: FutureOwner, result: Any = None, exception: BaseException | None = None) -> Future:
     """A future that is over from the start."""
     future = Future(owner)
-    future.settle(result, exception)
+    if exception is None:  # nobody else knows it yet
+        future._result, future._state = result, FINISHED
+    else:
+        future.settle(None, exception)
     return future

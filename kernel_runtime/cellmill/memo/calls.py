@@ -154,6 +154,9 @@ KEPT = _Kept()
 
 def memo_of(function: Any, options: TaskOptions) -> Memo:
     """The results of a function with the option ``memo``."""
+    found = _memos.get((id(function), options.memo, options.depends_on, options.batch, False))
+    if found is not None and found.function is function:  # without the lock, as all but the first calls are
+        return found
     return _memo(function, options, options.memo)
 
 
@@ -164,9 +167,6 @@ def checkpoint_of(function: Any, options: TaskOptions, path: str) -> Memo:
 
 def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: bool = False) -> Memo:
     key = (id(function), where, options.depends_on, options.batch, of_map)
-    found = _memos.get(key)
-    if found is not None and found.function is function:  # without the lock, as all but the first calls are
-        return found
     with _lock:
         found = _memos.get(key)
         if found is None or found.function is not function:
@@ -266,7 +266,7 @@ def known_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments with the values of futures that are over in their places; None: another task has to end first."""
-    given = (*args, *kwargs.values())
+    given = (*args, *kwargs.values()) if kwargs else args
     if SIMPLE.issuperset(map(type, given)) or not awaited(given):
         return args, kwargs
     made = []

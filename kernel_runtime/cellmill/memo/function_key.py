@@ -45,7 +45,7 @@ class FunctionKey:
             type(self._function) is types.FunctionType
             and self._capture is not None
             and self._capture.changed() is None
-            and [*map(sources.stamp_of, self._files)] == self._stamps
+            and (not self._files or [*map(sources.stamp_of, self._files)] == self._stamps)
         )
 
     def _compute(self) -> None:

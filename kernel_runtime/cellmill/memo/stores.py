@@ -81,11 +81,14 @@ class MemoryStore:
 
     def get(self, digests: list[bytes]) -> dict[bytes, bytes]:
         """See `Store`."""
+        found, results = {}, self._results
         with self._lock:
-            found = {digest: self._results[digest][0] for digest in digests if digest in self._results}
-            for digest in found:
-                self._results.move_to_end(digest)
-            return found
+            for digest in digests:
+                kept = results.get(digest)
+                if kept is not None:
+                    results.move_to_end(digest)
+                    found[digest] = kept[0]
+        return found
 
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """See `Store`."""

@@ -6,12 +6,16 @@ import os
 import re
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cellmill import UsageError
+from cellmill.memo.checkpoints import CheckpointStore
 from cellmill.memo.stores import FileStore, Held, MemoryStore, Store
+
+InFile = Callable[[], FileStore]
 
 
 def kept(store: Store, digest: bytes) -> bytes | None:
@@ -23,8 +27,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "kept" / "results"
 
 
-def test_both_kinds_hold_results_by_function(path: Path) -> None:
-    for store in MemoryStore(), FileStore(path, None):
+@pytest.fixture(params=["results", "checkpoint"])
+def in_file(path: Path, request: pytest.FixtureRequest) -> InFile:
+    """Open the file."""
+    return lambda: FileStore(path, None) if request.param == "results" else CheckpointStore(path)
+
+
+def test_all_kinds_hold_results_by_function(path: Path) -> None:
+    for store in MemoryStore(), FileStore(path, None), CheckpointStore(path.parent / "checkpoint"):
         store.put(b"1", "f", b"one")
         store.put(b"2", "g", b"two!")
         store.put(b"1", "f", b"uno")
@@ -54,21 +64,21 @@ def test_what_was_not_used_for_longest_goes_first(path: Path, monkeypatch: pytes
         assert [kept(store, key) is not None for key in (b"a", b"b", b"c")] == [True, False, True]
 
 
-def test_the_file_is_the_users_alone_and_another_store_reads_it(path: Path) -> None:
-    store = FileStore(path, None)
+def test_the_file_is_the_users_alone_and_another_store_reads_it(path: Path, in_file: InFile) -> None:
+    store = in_file()
     store.put(b"1", "f", b"one")
     store.write()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
-    other = FileStore(path, None)
+    other = in_file()
     assert kept(other, b"1") == b"one"
     other.put(b"2", "f", b"two")
     other.write()
     assert kept(store, b"2") == b"two"
 
 
-def test_many_threads_and_two_stores_share_a_file(path: Path) -> None:
-    stores = [FileStore(path, None), FileStore(path, None)]
+def test_many_threads_and_two_stores_share_a_file(path: Path, in_file: InFile) -> None:
+    stores = [in_file(), in_file()]
 
     def fill(number: int) -> None:
         for i in range(100):
@@ -83,59 +93,64 @@ def test_many_threads_and_two_stores_share_a_file(path: Path) -> None:
     assert stores[0].held() == stores[1].held() == (400, sum(len(str(i)) for i in range(100)) * 4)
 
 
-def test_a_result_that_was_cut_off_counts_as_missing(path: Path) -> None:
-    store = FileStore(path, None)
+def test_a_result_that_was_cut_off_counts_as_missing(path: Path, in_file: InFile) -> None:
+    store = in_file()
     store.put(b"1", "f", b"whole")
     with sqlite3.connect(path) as base:
-        base.execute("UPDATE results SET data=? WHERE key=?", (b"who", b"1"))
+        table = "results" if type(store) is FileStore else "blocks"
+        base.execute(f"UPDATE {table} SET data=substr(data, 1, 3)")
     assert kept(store, b"1") is None
     store.put(b"1", "f", b"whole")
     assert kept(store, b"1") == b"whole"
 
 
-def test_a_file_of_another_version_and_one_that_is_none_are_refused(path: Path, tmp_path: Path) -> None:
-    FileStore(path, None)
+def test_a_file_of_another_version_and_one_that_is_none_are_refused(
+    path: Path, tmp_path: Path, in_file: InFile
+) -> None:
+    in_file()
     with sqlite3.connect(path) as base:
         base.execute("PRAGMA user_version=99")
     with pytest.raises(UsageError, match="another version of Cellmill"):
-        FileStore(path, None)
+        in_file()
     none = tmp_path / "notes.txt"
     none.write_text("no database " * 100)
     with pytest.raises(UsageError, match=r"results cannot be kept in .*notes\.txt"):
-        FileStore(none, None)
+        CheckpointStore(none)
     assert none.read_text() == "no database " * 100
     with pytest.raises(UsageError, match="results cannot be kept in"):
-        FileStore(none / "below", None)
+        CheckpointStore(none / "below")
 
 
-def test_a_folder_that_others_can_write_is_not_read(path: Path) -> None:
+def test_a_folder_that_others_can_write_is_not_read(path: Path, in_file: InFile) -> None:
     path.parent.mkdir(mode=0o700)
     path.parent.chmod(0o777)
     with pytest.raises(UsageError, match="can be written by every user"):
-        FileStore(path, None)
+        in_file()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
-def test_a_file_of_another_user_is_not_read(path: Path) -> None:
-    FileStore(path, None)
+def test_a_file_of_another_user_is_not_read(path: Path, in_file: InFile) -> None:
+    in_file()
     os.chown(path, 12345, 12345)
     with pytest.raises(UsageError, match="belongs to another user"):
-        FileStore(path, None)
+        in_file()
 
 
-def test_a_file_that_was_removed_is_made_anew(path: Path) -> None:
-    store = FileStore(path, None)
+def test_a_file_that_was_removed_is_made_anew(path: Path, in_file: InFile) -> None:
+    store = in_file()
     store.put(b"1", "f", b"one")
     for file in path.parent.iterdir():
         file.unlink()
     assert kept(store, b"1") is None
     store.put(b"2", "f", b"two")
     store.write()
-    assert kept(FileStore(path, None), b"2") == b"two"
+    assert kept(in_file(), b"2") == b"two"
 
 
-def test_a_full_disk_is_said_once_and_loses_nothing(path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    store = FileStore(path, None)
+def test_a_full_disk_is_said_once_and_loses_nothing(
+    path: Path, in_file: InFile, recwarn: pytest.WarningsRecorder
+) -> None:
+    store = in_file()
     store.put(b"1", "f", b"one")
     (pages,) = store._base.execute("PRAGMA page_count").fetchone()
     store._base.execute(f"PRAGMA max_page_count={pages}")

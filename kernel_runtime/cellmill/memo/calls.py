@@ -19,12 +19,12 @@ from ..futures import Future, SettledOwner, settled
 from ..serialization.function_code import function_name
 from ..task import TaskOptions
 from . import recording
+from .checkpoints import PLACE_BYTES, CheckpointStore
 from .function_key import FunctionKey
 from .stores import DISK_LIMIT, FILE, MEMORY_LIMIT, FileStore, MemoryStore, Store
 from .structure import SIMPLE, SIZE, Structure, Unkeyed
 
 _MOST_MEMOS = 512
-_PLACE_BYTES = 6
 
 _lock = threading.RLock()
 _memory: MemoryStore | None = None
@@ -96,7 +96,7 @@ class Memo:
         """
         digest = self._digest_of(args, kwargs, place, base or self.base())
         # the results of a map come in about its order: their keys are neighbours in the file
-        return digest if place is None else place.to_bytes(_PLACE_BYTES, "big") + digest
+        return digest if place is None else place.to_bytes(PLACE_BYTES, "big") + digest
 
     def _digest_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None, base: bytes
@@ -171,10 +171,10 @@ def _memo(function: Any, options: TaskOptions, where: bool | str, *, of_map: boo
         found = _memos.get(key)
         if found is None or found.function is not function:
             if of_map:
-                store: Store = _store_in_file(Path(str(where)), None)
+                store: Store = _store_in_file(Path(str(where)), of_map=True)
             else:
                 path = Path(str(where)) / FILE
-                store = _store_in_memory() if where is True else _store_in_file(path, _limit or DISK_LIMIT)
+                store = _store_in_memory() if where is True else _store_in_file(path)
             of_method = getattr(type(function), "kept_as_function", False) is True
             counts = _memo(function.function, options, where, of_map=of_map).counts if of_method else None
             found = _memos[key] = Memo(function, store, options, counts, of_map=of_map)
@@ -191,10 +191,11 @@ def _store_in_memory() -> MemoryStore:
     return _memory
 
 
-def _store_in_file(path: Path, limit: int | None) -> FileStore:
+def _store_in_file(path: Path, *, of_map: bool = False) -> FileStore:
     found = _files.get(str(path))
     if found is None:
-        found = _files[str(path)] = FileStore(path, limit)
+        made = CheckpointStore(path) if of_map else FileStore(path, _limit or DISK_LIMIT)
+        found = _files[str(path)] = made
         recording.opened(found)
     return found
 

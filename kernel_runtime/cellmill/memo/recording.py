@@ -13,6 +13,7 @@ from ..serialization.function_code import check_batch, function_name
 from .stores import Store
 
 _PICKLE = 0x80  # with which a pickle begins
+_PLAIN = frozenset({bool, bytes, float, int, str, type(None)})  # `payload.encode` has nothing to do for these
 _open: weakref.WeakValueDictionary[bytes, Store] = weakref.WeakValueDictionary()  # of this process
 
 
@@ -83,6 +84,8 @@ def arrive(store: bytes, digest: bytes, function: str, data: bytes) -> Any:
 
 def packed(value: Any) -> bytes:
     """The bytes of a value, each reading of which is another object."""
+    if type(value) in _PLAIN:
+        return pickle.dumps(value, 5)
     encoded = payload.encode(value)
     if not encoded.buffers:
         return encoded.data

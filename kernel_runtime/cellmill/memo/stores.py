@@ -160,7 +160,7 @@ class FileStore:
         self._until_look = 0  # bytes that may be stored before the size is looked at
         self._failed = False
         # Many small results come in little time: those of 20 ms are written at once.
-        self._pending: dict[bytes, tuple[bytes, str, bytes, int, int, float]] = {}
+        self._pending: dict[bytes, tuple[str, bytes]] = {}
         self._pending_bytes = 0
         self._written = 0.0  # when that was done last
         self._timer: threading.Timer | None = None
@@ -194,16 +194,18 @@ class FileStore:
                     f"{self.path} was written by another version of Cellmill (format {version}, this one has "
                     f"{_SCHEMA}): give another name, or remove it"
                 )
-            base.execute(
-                "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, function TEXT, data BLOB, "
-                "sum INTEGER, size INTEGER, used REAL) WITHOUT ROWID"
-            )
-            if self.limit is not None:  # else it is the file of one map, whose size is seldom asked for
-                base.execute("CREATE INDEX IF NOT EXISTS by_function ON results (function, size)")
+            self._make_tables(base)
             base.execute(f"PRAGMA user_version={_SCHEMA}")
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"results cannot be kept in {self.path}: {in_words(error)}") from error
         return base
+
+    def _make_tables(self, base: sqlite3.Connection) -> None:
+        base.execute(
+            "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, function TEXT, data BLOB, "
+            "sum INTEGER, size INTEGER, used REAL) WITHOUT ROWID"
+        )
+        base.execute("CREATE INDEX IF NOT EXISTS by_function ON results (function, size)")
 
     def _check_owner(self) -> None:
         """Results are pickles: those that another user could write would run that user's code."""
@@ -222,7 +224,7 @@ class FileStore:
     def get(self, digests: list[bytes]) -> dict[bytes, bytes]:
         """See `Store`."""
         with self._lock:
-            found = {each: self._pending[each][2] for each in digests if each in self._pending}
+            found = {each: self._pending[each][1] for each in digests if each in self._pending}
             try:
                 base = self._present()
                 for start in range(0, len(digests), _AT_ONCE):
@@ -255,7 +257,7 @@ class FileStore:
                     "module, or return plain data.",
                 )
                 return
-            self._pending[digest] = digest, function, data, zlib.crc32(data), len(data), time.time()
+            self._pending[digest] = function, data
             self._pending_bytes += len(data)
             if self._pending_bytes > _MOST_PENDING or time.monotonic() - self._written > _LATEST_S:
                 self.write()
@@ -269,19 +271,24 @@ class FileStore:
         with self._lock:  # another thread may be writing
             if not self._pending:
                 return
-            rows, self._pending, self._pending_bytes = [*self._pending.values()], {}, 0
+            results, self._pending, self._pending_bytes = self._pending, {}, 0
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
             try:
                 with self._transaction() as base:
-                    base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
-                self._until_look -= sum(row[4] for row in rows)
+                    self._insert(base, results)
+                self._until_look -= sum(len(data) for _, data in results.values())
                 if self.limit is not None and self._until_look < 0:
                     self.trim()
             except (sqlite3.Error, UsageError) as error:
                 self._say(error)
             self._written = time.monotonic()
+
+    def _insert(self, base: sqlite3.Connection, results: dict[bytes, tuple[str, bytes]]) -> None:
+        now = time.time()
+        rows = [(key, name, data, zlib.crc32(data), len(data), now) for key, (name, data) in results.items()]
+        base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

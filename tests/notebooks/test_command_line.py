@@ -307,6 +307,33 @@ def test_a_wrong_command_exits_with_two(
     assert "usage: python -m docking" in capsys.readouterr().err
 
 
+def test_what_is_left_out_at_the_pocket_is_said_first_and_last(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    protein, library = files
+    atoms = (("S", 2.8, 0.3, 10.6), ("O1", 4.2, 0.3, 10.6), ("O2", 2.3, 1.7, 10.6), ("O3", 2.3, -0.4, 11.8))
+    protein.write_text(
+        protein.read_text().replace("END", "")
+        + "".join(
+            f"HETATM{9990 + i:5d}  {name:<3} SO4 A 900    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           {name[0]}\n"
+            for i, (name, x, y, z) in enumerate(atoms)
+        )
+        + "END\n"
+    )
+    library.write_text("".join(FRAGMENTS.splitlines(keepends=True)[:3]))
+    done = command(
+        "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "3", "--rounds", "0",
+        "--workers", "1", "--out", str(tmp_path / "out"), "--searches", "1", "--evaluations", "3000",
+        "--final", "0", "--probes", "0", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = "WARNING: left out within 8 A of the box: SO4"
+    assert said in done.stderr
+    assert done.stderr.index(said) < done.stderr.index("molecules to screen")
+    assert said in done.stdout
+    assert "left out within 8 A of the box: SO4" in (tmp_path / "out" / "summary.json").read_text()
+
+
 def test_a_library_of_nonsense_ends_with_its_first_reason(files: tuple[Path, Path], tmp_path: Path) -> None:
     protein, library = files
     library.write_text("nonsense a\n[Na+].[Cl-] b\n")

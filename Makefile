@@ -16,11 +16,12 @@ SHARE := share/jupyter/labextensions/cellmill
 C_SOURCES := $(wildcard csched/include/*.h csched/src/*.[ch] csched/lab/*.[ch] csched/python/*.[ch] csched/build.py) hatch_build.py
 TS_SOURCES := $(shell find labextension/src -name "*.ts") $(wildcard labextension/style/* labextension/schema/* labextension/*.cjs examples/0[12]_*.ipynb) tsconfig.json
 EXTRAS := dask,docking,export,joblib,lab,parsl,proxies,ray,report,sweep,top,dashboard,test,dev
+LAB_PIN := $(if $(LAB),"jupyterlab==$(LAB).*")
 export PATH := $(BIN):$(PATH)
 export PYTHONPATH := examples
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo lab test test-long check fix bench bench-live pictures clean distclean
+.PHONY: help setup demo lab test test-long test-lab check fix bench bench-live pictures clean distclean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
@@ -37,6 +38,10 @@ test: setup $(STAMPS)/chromium ## every check and test but the long ones (about 
 
 test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`: ten minutes of everything at once, faults at scale
 	@$(PY) scripts/run_tests.py c-long long
+
+test-lab: ## the panel's tests in another JupyterLab, in an environment of its own: make test-lab LAB=4.4
+	@test -n "$(LAB)" || { echo "give a version: make test-lab LAB=4.4"; exit 2; }
+	@$(MAKE) test VENV=build/lab-$(LAB) SUITES=browser
 
 check: setup ## linters, formatters and types of all three languages
 	@$(PY) scripts/check.py
@@ -72,8 +77,8 @@ $(STAMPS)/python: pyproject.toml | $(VENV)/bin/pip
 	@echo "set-up: installing Cellmill and its tools into $(VENV) (minutes, the first time)"
 	@mkdir -p $(@D)
 	@$(PY) -m pip install --quiet uv
-	@export CELLMILL_SKIP_JS=1; $(BIN)/uv pip install --quiet --python $(PY) -e ".[$(EXTRAS)]" || \
-		{ echo "set-up: uv cannot install them (above); pip tries"; $(PY) -m pip install --quiet -e ".[$(EXTRAS)]"; }
+	@export CELLMILL_SKIP_JS=1; $(BIN)/uv pip install --quiet --python $(PY) -e ".[$(EXTRAS)]" $(LAB_PIN) || \
+		{ echo "set-up: uv cannot install them (above); pip tries"; $(PY) -m pip install --quiet -e ".[$(EXTRAS)]" $(LAB_PIN); }
 	@touch $@
 
 $(STAMPS)/csched: $(C_SOURCES) | $(STAMPS)/python

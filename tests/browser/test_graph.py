@@ -59,6 +59,14 @@ NONE = """
 print("none", load("x").result())
 """
 
+DOTS = """
+firsts = [align(0) for i in range(80)]
+failing = [score(firsts[i]) for i in range(4)]
+rest = [report(one) for one in failing + firsts[4:]]
+[one.exception() for one in rest]
+rest += [report(align(0, gate="gate")) for i in range(10)]
+"""
+
 # What one sees of a tab: its words and its canvases.
 PICTURE = """() => {
     const page = [...document.querySelectorAll('.cellmill-page')].find(one => !one.hidden);
@@ -101,6 +109,40 @@ BARS = """() => {
     }
     delete performance.now;
     return [Number(document.querySelector('.cellmill-timeline').dataset.to), length];
+}"""
+# Areas of the graph's picture that have the colour of a state, by state.
+AREAS = """() => {
+    const canvas = document.querySelector('#cellmill-panel .cellmill-graph-canvas');
+    const { width, height } = canvas;
+    const colours = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    const style = getComputedStyle(canvas);
+    const states = ['waiting', 'queued', 'running', 'done', 'failed', 'cancelled', 'skipped', 'lost'];
+    const stateOf = new Map(states.map((state, index) => {
+        colours.fillStyle = style.getPropertyValue(`--cellmill-graph-${state}`).trim();
+        colours.fillRect(0, 0, 1, 1);
+        const [red, green, blue] = colours.getImageData(0, 0, 1, 1).data;
+        return [red << 16 | green << 8 | blue, index];
+    }));
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+    const state = new Int8Array(width * height).map((_, at) => data[4 * at + 3] < 255 ? -1
+        : stateOf.get(data[4 * at] << 16 | data[4 * at + 1] << 8 | data[4 * at + 2]) ?? -1);
+    const areas = Object.fromEntries(states.map(each => [each, 0]));
+    for (let start = 0; start < state.length; start++) {
+        const here = state[start];
+        let size = 0;
+        for (const todo = [start]; here >= 0 && todo.length > 0;) {
+            const at = todo.pop();
+            if (state[at] === here) {
+                state[at] = -1;
+                size += 1;
+                todo.push(at - width, at + width);
+                if (at % width > 0) todo.push(at - 1);
+                if (at % width < width - 1) todo.push(at + 1);
+            }
+        }
+        if (size >= 9) areas[states[here]] += 1;  // else a piece of a line that is drawn over it
+    }
+    return areas;
 }"""
 VARIABLES = """() => {
     const style = getComputedStyle(document.body);
@@ -366,3 +408,31 @@ def interact(one: Lab) -> None:
     one.page.mouse.up()
     one.page.locator("#cellmill-panel").get_by_role("button", name="Show the whole graph").click()
     assert one.page.evaluate("() => window.asked.length") == 1  # a drag is no click
+
+
+def test_each_dot_has_the_colour_of_its_task(lab: Callable[..., Lab]) -> None:
+    one = lab(SETUP, DOTS, "print('all', len([f.exception() for f in rest]))")
+    (one.server.root / "gate").unlink(missing_ok=True)
+    one.open_panel()
+    one.run_cell(0)
+    widen(one, 640)
+    one.run_cell(1)
+    choose(one, "graph")
+    told = ("waiting 10", "queued 8", "running 2", "done 156", "failed 4", "input failed 4")
+    wanted = {"waiting": 10, "queued": 8, "running": 2, "done": 156, "failed": 4, "skipped": 4}
+    none = {"cancelled": 0, "lost": 0}
+    graph(one, " && ".join(f"words.includes('{each}')" for each in told))
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        one.command("apputils:change-theme", theme=theme)
+        one.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+        steady_picture(one)
+        assert one.page.evaluate(AREAS) == {**wanted, **none}
+        one.screenshot(f"graph-dots-{theme.split()[1].lower()}")
+    (one.server.root / "gate").touch()
+    one.run_cell(2)
+    one.wait_output(2, "all 90")
+    graph(one, "words.includes('done 176')")
+    steady_picture(one)
+    assert one.page.evaluate(AREAS) == {"done": 176, "failed": 4, "skipped": 4} | dict.fromkeys(
+        ("waiting", "queued", "running", "cancelled", "lost"), 0
+    )

@@ -29,6 +29,7 @@ OWN = {
     "parsl-apps": "How many no-op apps per second does Parsl run with Cellmill beneath, and with its own executors?",
     "memo-hits": "How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?",
     "records": "What does it cost to record runs, and how large and how quick to open is a record of many tasks?",
+    "screens": "How busy does a docking screen keep many workers, with rounds that overlap and without?",
     "producers": "How long do large values take on a cluster from the tasks that make them to those that use them?",
     "advice": "Does the advice about a run keep its promise, and is it silent where nothing helps?",
     "watching": "What does it take to watch a kernel from outside, by cellmill top and by cellmill dashboard?",

@@ -24,6 +24,7 @@ from docking.poses import distinct_poses
 from docking.records import Entry
 from docking.screen import Hit, Screen
 
+ENOUGH = 0.8  # of the workers' time: less is said with what would help
 COLUMNS = (
     "rank", "name", "smiles", "score", "mean", "spread", "searches", "predicted", "round", "efficiency",
     "final_score", "final_mean", "final_spread", "final_searches",
@@ -242,9 +243,12 @@ def busy_line(screen: Screen, workers: int) -> str:
     if math.isnan(share):
         return "the rounds docked nothing: all of it was on disk"
     overlap = f"overlap {screen.overlap}" if screen.overlap else "no overlap"
+    few = share < ENOUGH and screen.overlap * screen.searches < workers
+    wanted = -(-workers // screen.searches)
+    more = f"; --per-round {wanted} --overlap {wanted}, or more, keep so many busy" if few else ""
     return (
         f"from the first docking to the last of the rounds, docking took {100 * share:.0f} % of the time of "
-        f"{workers} {'worker' if workers == 1 else 'workers'} ({overlap})"
+        f"{workers} {'worker' if workers == 1 else 'workers'} ({overlap}){more}"
     )
 
 

@@ -32,6 +32,7 @@ SIZES = {
     "parsl-apps": {"apps": 10, "links": 2, "rounds": 1},
     "memo-hits": {"hits": 3, "elements": 20},
     "records": {"tasks": 300, "pairs": 1},
+    "screens": {"workers": 2, "per_round": 4, "rounds": 1, "library": 40, "seconds": 0.02},
     "producers": {"values": 2, "bytes": 2_000_000},
     "tagging": {"tasks": 100, "single_tasks": 50},
     "watching": {"looks": 2, "seconds": 0.2, "start_seconds": 0.2},

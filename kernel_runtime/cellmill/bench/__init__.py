@@ -45,6 +45,7 @@ IN_A_CHECKOUT = (
     "parsl-apps",
     "memo-hits",
     "records",
+    "screens",
     "producers",
 )
 """What ``python -m benchmarks`` has beside these."""

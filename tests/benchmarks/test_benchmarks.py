@@ -100,9 +100,18 @@ def test_ceilings_are_measured_beside_cellmill(name: str, ceilings: set[str], tm
 
 @pytest.mark.parametrize(
     ("name", "contenders"),
-    [("chain", {"cellmill"}), ("records", {"cellmill"}), ("tagging", set()), ("watching", set())],
+    [
+        ("chain", {"cellmill"}),
+        ("records", {"cellmill"}),
+        ("screens", {"cellmill", "barrier"}),
+        ("tagging", set()),
+        ("watching", set()),
+    ],
 )
 def test_benchmark_of_cellmill_alone(name: str, contenders: set[str], tmp_path: Path) -> None:
+    if name == "screens":
+        pytest.importorskip("rdkit")
+        pytest.importorskip("sklearn")
     contenders = contenders or set(benchmarks.load(name).runtimes)
     _TINY.check(_TINY.ran(name, tmp_path, rivals=()), name, _TINY.promised(name, contenders))
 

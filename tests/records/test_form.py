@@ -94,6 +94,19 @@ def test_what_is_no_record_is_said(tmp_path: Path, content: bytes, says: str) ->
         cellmill.open_record(path)
 
 
+def test_one_of_the_version_before_is_read(pool: Executor, tmp_path: Path) -> None:
+    """Its rows are those of single tasks: elements of a chunk were not told together."""
+    call = cellmill.parallel(executor=pool)(tasks.double)
+    with cellmill.record(f"{tmp_path}/"):
+        assert [call(n).result() for n in range(50)] == [2 * n for n in range(50)]
+    (path,) = tmp_path.iterdir()
+    rows, data = cellmill.open_record(path).rows, path.read_bytes()
+    assert data.startswith(b"cellmill record 2\n")
+    path.write_bytes(data.replace(b"record 2", b"record 1", 1))
+    assert cellmill.open_record(path).rows == rows
+    assert len(rows) == 50 * 96
+
+
 def test_one_of_another_version_is_left_out_of_a_list_and_said(copy: Path) -> None:
     (copy.parent / "later.cellmill").write_bytes(b"cellmill record 99\n")
     with pytest.warns(UserWarning, match="another version"):

@@ -121,7 +121,11 @@ def _place(key: bytes) -> int:
 
 def _blocks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Neighbours among sorted keys."""
-    block: list[bytes] = []
+    block = [*keys]
+    if len(block) <= _MOST and _place(block[-1]) - _place(block[0]) <= _MOST_PLACES:  # most are
+        yield block
+        return
+    keys, block = block, []
     for key in keys:
         if len(block) == _MOST or (block and _place(key) - _place(block[0]) > _MOST_PLACES):
             yield block

@@ -28,6 +28,7 @@ _AT_ONCE = 500  # results that one question to the file is about
 _USED_WITHIN_S = 60.0  # how exactly the time of the last use is kept
 _LEAST_LOOK = 1 << 20  # bytes stored between two looks at the size, at least
 _LATEST_S = 0.02  # after which a result is in the file
+_MOST_IDLE = 50  # times as long without a result: the thread that writes them ends
 _MOST_PENDING = 4 << 20  # bytes that wait for that
 
 
@@ -163,7 +164,7 @@ class FileStore:
         self._pending: dict[bytes, tuple[str, bytes]] = {}
         self._pending_bytes = 0
         self._written = 0.0  # when that was done last
-        self._timer: threading.Timer | None = None
+        self._followed = False  # a thread writes what is put
         self._base = self._opened()
         self._inode = os.stat(path).st_ino
 
@@ -261,10 +262,20 @@ class FileStore:
             self._pending_bytes += len(data)
             if self._pending_bytes > _MOST_PENDING or time.monotonic() - self._written > _LATEST_S:
                 self.write()
-            elif self._timer is None:
-                self._timer = threading.Timer(_LATEST_S, self.write)
-                self._timer.daemon = True
-                self._timer.start()
+            elif not self._followed:
+                self._followed = True
+                threading.Thread(target=self._follow, name="cellmill-memo", daemon=True).start()
+
+    def _follow(self) -> None:
+        """Write what comes, for as long as something does."""
+        idle = 0
+        while idle < _MOST_IDLE:
+            time.sleep(_LATEST_S)
+            idle = 0 if self._pending else idle + 1
+            self.write()
+        with self._lock:
+            self._followed = False
+            self.write()  # what came since the last look
 
     def write(self) -> None:
         """See `Store`."""
@@ -272,9 +283,6 @@ class FileStore:
             if not self._pending:
                 return
             results, self._pending, self._pending_bytes = self._pending, {}, 0
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
             try:
                 with self._transaction() as base:
                     self._insert(base, results)

@@ -38,6 +38,24 @@ def wanted(values: Iterator[Any]) -> list[Any]:
     return [str(value) if isinstance(value, Exception) else value for value in values]
 
 
+def mapped(
+    executor: Any, gate: Gate, first: int = 0, give: Callable[[int], Any] = tasks.same, **how: Any
+) -> Iterator[Any]:
+    """The elements from ``first`` on, in one chunk."""
+    count = COUNT - first
+    results: Iterator[Any] = executor.map(
+        element,
+        range(first, COUNT),
+        [gate.folder] * count,
+        [give] * count,
+        chunksize=count,
+        return_exceptions=True,
+        timeout=SECONDS,
+        **how,
+    )
+    return results
+
+
 EXPECTED = [n if n != 3 else "three" for n in range(COUNT)]
 
 
@@ -47,15 +65,7 @@ def test_a_consumer_may_decide_how_it_goes_on(
     backend: str, limit: float | None, ordered: bool, gate: Gate, request: pytest.FixtureRequest
 ) -> None:
     late = request.getfixturevalue("fresh" if backend == "local" else "threads")
-    results = late.options(timeout=limit).map(
-        element,
-        range(COUNT),
-        [gate.folder] * COUNT,
-        chunksize=COUNT,
-        return_exceptions=True,
-        ordered=ordered,
-        timeout=SECONDS,
-    )
+    results = mapped(late.options(timeout=limit), gate, ordered=ordered)
     assert wanted(itertools.islice(results, WAITS)) == EXPECTED[:WAITS]
     stats = late.stats()
     counted = (stats.succeeded, stats.failed, stats.running, stats.queued)
@@ -67,9 +77,7 @@ def test_a_consumer_may_decide_how_it_goes_on(
 
 
 def test_what_was_sent_does_not_run_again(fresh: Executor, gate: Gate) -> None:
-    results = fresh.map(
-        element, range(COUNT), [gate.folder] * COUNT, chunksize=COUNT, return_exceptions=True, timeout=SECONDS
-    )
+    results = mapped(fresh, gate)
     before = wanted(itertools.islice(results, WAITS))
     (running,) = (worker.pid for worker in fresh.workers() if worker.state == "busy")
     assert running
@@ -84,9 +92,7 @@ def test_what_was_sent_does_not_run_again(fresh: Executor, gate: Gate) -> None:
 
 
 def test_what_was_sent_before_a_stop_counts(fresh: Executor, gate: Gate) -> None:
-    results = fresh.map(
-        element, range(COUNT), [gate.folder] * COUNT, chunksize=COUNT, return_exceptions=True, timeout=SECONDS
-    )
+    results = mapped(fresh, gate)
     before = wanted(itertools.islice(results, WAITS))
     (run,) = run_registry.runs_of(fresh._backend)
     run.stop()
@@ -102,14 +108,7 @@ def megabyte(number: int) -> bytes:
 
 
 def test_large_results(fresh: Executor, gate: Gate) -> None:
-    results = fresh.map(
-        element,
-        range(4, COUNT),
-        [gate.folder] * 8,
-        [megabyte] * 8,
-        chunksize=8,
-        timeout=SECONDS,
-    )
+    results = mapped(fresh, gate, 4, megabyte)
     assert [next(results) == megabyte(number) for number in range(4, WAITS)] == [True] * 4
     gate.release()
     assert next(results) == WAITS
@@ -121,15 +120,7 @@ def generator_at_five(number: int) -> Any:
 
 
 def test_a_result_that_cannot_be_sent_fails_alone(fresh: Executor, gate: Gate) -> None:
-    results = fresh.map(
-        element,
-        range(4, COUNT),
-        [gate.folder] * 8,
-        [generator_at_five] * 8,
-        chunksize=8,
-        return_exceptions=True,
-        timeout=SECONDS,
-    )
+    results = mapped(fresh, gate, 4, generator_at_five)
     first = list(itertools.islice(results, 4))
     assert isinstance(first[1], PayloadError)
     assert [first[0], *first[2:]] == [4, 6, 7]

@@ -7,8 +7,9 @@ from __future__ import annotations
 import pickle
 import sqlite3
 import zlib
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +52,7 @@ class CheckpointStore(FileStore):
             name, data = results[key]
             of_functions.setdefault(name, {})[key] = data
         for name, found in of_functions.items():
-            for block in _blocks(found):
+            for block in _blocks([*found]):
                 data = pickle.dumps({key: found[key] for key in block}, 5)
                 row = _place(block[0]), _place(block[-1]), name, data, zlib.crc32(data)
                 base.execute(
@@ -119,17 +120,11 @@ def _place(key: bytes) -> int:
     return int.from_bytes(key[:PLACE_BYTES], "big")
 
 
-def _blocks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _blocks(keys: list[bytes]) -> Iterator[list[bytes]]:
     """Neighbours among sorted keys."""
-    block = [*keys]
-    if len(block) <= _MOST and _place(block[-1]) - _place(block[0]) <= _MOST_PLACES:  # most are
-        yield block
-        return
-    keys, block = block, []
-    for key in keys:
-        if len(block) == _MOST or (block and _place(key) - _place(block[0]) > _MOST_PLACES):
-            yield block
-            block = []
-        block.append(key)
-    if block:
-        yield block
+    start = 0
+    while start < len(keys):
+        last, most = _place(keys[start]) + _MOST_PLACES, min(start + _MOST, len(keys))
+        end = bisect_right(keys, last, start, most, key=_place)
+        yield keys[start:end]
+        start = end

@@ -349,21 +349,16 @@ class Worker:
 
     def emit(self, kind: int, detail: int, encoded: payload.Encoded | bytes) -> None:
         """Send a message beside the results; waits as `publish` does."""
-        with self._emitting:
-            data, size, block = self.placed(encoded)
-            while (
-                rc := with_gil.csched_worker_emit(self.handle, kind, detail, data, size, block)
-            ) == _EAGAIN:
-                pass
-        _check_write(rc)
+        self._emit(with_gil.csched_worker_emit, kind, detail, encoded)
 
     def partial(self, end: int, failures: int, encoded: payload.Encoded) -> None:
         """Send outcomes of a chunk's elements before ``end``; ``failures`` of all these have failed."""
+        self._emit(with_gil.csched_worker_partial, end, failures, encoded)
+
+    def _emit(self, send: Any, one: int, two: int, encoded: payload.Encoded | bytes) -> None:
         with self._emitting:
             data, size, block = self.placed(encoded)
-            while (
-                rc := with_gil.csched_worker_partial(self.handle, end, failures, data, size, block)
-            ) == _EAGAIN:
+            while (rc := send(self.handle, one, two, data, size, block)) == _EAGAIN:
                 pass
         _check_write(rc)
 

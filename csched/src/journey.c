@@ -120,6 +120,16 @@ uint64_t journey_missed(const journey_t *journey, uint64_t *cursor)
     return missed;
 }
 
+uint32_t journey_resolved_rows(const journey_t *journey, uint64_t number, uint32_t most)
+{
+    const csched_journey_t *row = journey_row(journey, number);
+    uint64_t written = journey->written - number, there = (uint64_t)(journey->rows + journey->capacity - row), n = 0;
+    uint64_t end = written < there ? written : there;
+    for (end = end < most ? end : most; n < end && row[n].stamps[7];)
+        n++;
+    return (uint32_t)n;
+}
+
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped)
 {

@@ -58,6 +58,8 @@ static inline const csched_journey_t *journey_resolved_row(const journey_t *jour
     const csched_journey_t *row = journey_row(journey, number);
     return number < journey->written && row->stamps[7] ? row : NULL;
 }
+/* Number of such rows from one on that follow one another in memory, at most `most`. */
+uint32_t journey_resolved_rows(const journey_t *journey, uint64_t number, uint32_t most);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);
 /* Copies the newest rows, oldest first, whether their results were taken or not. */

@@ -230,51 +230,86 @@ CSCHED_EXPORT int csched_rows_unpack(const char *data, uint64_t size, uint32_t r
     return in.at == in.end ? CSCHED_OK : CSCHED_ECORRUPT;
 }
 
-/* Whether a row is the next element of a group's chunk, which began where the last one ended. */
-static bool goes_on(const csched_group_t *group, const csched_journey_t *row)
+/* Rows are compared two words at a time, without branches: nearly all rows of a map pass all comparisons. */
+typedef uint64_t pair_t __attribute__((vector_size(16), aligned(8), may_alias));
+enum { WORDS = sizeof(csched_journey_t) / sizeof(uint64_t) };
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half of a word is the field that comes first");
+_Static_assert(offsetof(csched_journey_t, element) == 16 && offsetof(csched_journey_t, stamps) == 24 &&
+                   offsetof(csched_journey_t, pack_ns) == 88 && offsetof(csched_journey_t, position) == 92,
+               "words of ALIKE");
+/* The bits that elements of a chunk have in common: all but those of element, began, ended and position. */
+static const uint64_t ALIKE[WORDS] = {[0] = UINT64_MAX, [1] = UINT64_MAX, [2] = UINT64_MAX << 32, [3] = UINT64_MAX,
+                                      [4] = UINT64_MAX, [5] = UINT64_MAX, [6] = UINT64_MAX,       [7] = 0,
+                                      [8] = 0,          [9] = UINT64_MAX, [10] = UINT64_MAX,      [11] = UINT32_MAX};
+
+/* Whether a row is the element that follows another one in its chunk, and began as that one ended. */
+static inline bool goes_on(const csched_journey_t *last, const csched_journey_t *row)
 {
-    const csched_journey_t *first = &group->row;
-    uint32_t after = group->more + 1;
-    return row->ticket == first->ticket && row->stamps[4] == group->ended && row->stamps[5] >= row->stamps[4] &&
-           row->element == first->element + after && row->position == first->position + after &&
-           row->run == first->run && row->function == first->function && row->worker == first->worker &&
-           row->status == first->status && row->attempt == first->attempt &&
-           !memcmp(&row->pack_ns, &first->pack_ns, sizeof row->pack_ns) &&
-           !memcmp(row->stamps, first->stamps, 4 * sizeof *row->stamps) &&
-           !memcmp(row->stamps + 6, first->stamps + 6, 2 * sizeof *row->stamps);
+    const pair_t *a = (const pair_t *)last, *b = (const pair_t *)row, *alike = (const pair_t *)ALIKE;
+    pair_t pair = (a[0] ^ b[0]) & alike[0];
+#pragma GCC unroll 5
+    for (int i = 1; i < WORDS / 2; i++)
+        pair |= (a[i] ^ b[i]) & alike[i];
+    uint64_t differs = pair[0] | pair[1] | (row->element ^ (last->element + 1)) |
+                       (row->position ^ (last->position + 1)) | (row->stamps[4] ^ last->stamps[5]);
+    return !differs && row->stamps[5] >= row->stamps[4];
 }
 
-static void fold(csched_look_t *look, const csched_journey_t *row)
+/* Takes rows into a group as long as they are the next elements of its chunk; returns how many. */
+static uint32_t fold_elements(csched_look_t *look, csched_group_t *group, const csched_journey_t *rows, uint32_t count)
 {
-    csched_group_t *group = look->groups + look->count;
-    look->rows++;
-    if (look->count && goes_on(group - 1, row)) {
-        group--;
-        uint8_t *at = look->took + look->bytes, *end = put(at, row->stamps[5] - row->stamps[4]);
-        look->bytes += (uint32_t)(end - at);
-        group->bytes += (uint32_t)(end - at);
-        group->more++;
-    } else {
-        *group = (csched_group_t){.row = *row, .at = look->bytes};
-        look->count++;
+    csched_journey_t before = group->row;
+    const csched_journey_t *last = &before;
+    uint8_t *start = look->took + look->bytes, *at = start;
+    uint32_t folded = 0;
+    before.element += group->more;
+    before.position += group->more;
+    before.stamps[5] = group->ended;
+    for (; folded < count && goes_on(last, &rows[folded]); folded++) {
+        last = &rows[folded];
+        at = put(at, last->stamps[5] - last->stamps[4]);
     }
+    if (folded) {
+        group->began = last->stamps[4];
+        group->ended = last->stamps[5];
+    }
+    look->rows += folded;
+    look->bytes += (uint32_t)(at - start);
+    group->bytes += (uint32_t)(at - start);
+    group->more += folded;
+    return folded;
+}
+
+static void begin_group(csched_look_t *look, const csched_journey_t *row)
+{
+    csched_group_t *group = &look->groups[look->count++];
+    group->row = *row;
     group->began = row->stamps[4];
     group->ended = row->stamps[5];
+    group->at = look->bytes;
+    group->more = group->bytes = group->reserved = 0;
+    look->rows++;
 }
 
-static bool is_full(const csched_look_t *look)
+/* Takes rows as far as there is room; returns how many. */
+static uint32_t fold(csched_look_t *look, const csched_journey_t *rows, uint32_t count)
 {
-    return look->rows == look->most || look->count == look->most_groups;
+    uint32_t done = 0, room = look->most - look->rows;
+    count = count < room ? count : room;
+    while (done < count) {
+        if (look->count && look->groups[look->count - 1].row.ticket == rows[done].ticket)
+            done += fold_elements(look, &look->groups[look->count - 1], rows + done, count - done);
+        if (done == count || look->count == look->most_groups)
+            break;
+        begin_group(look, &rows[done++]);
+    }
+    return done;
 }
 
 CSCHED_EXPORT int csched_rows_fold(csched_look_t *look, const csched_journey_t *rows, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_full(look))
-            return CSCHED_EFULL;
-        fold(look, &rows[i]);
-    }
-    return CSCHED_OK;
+    return fold(look, rows, count) == count ? CSCHED_OK : CSCHED_EFULL;
 }
 
 CSCHED_EXPORT int csched_rows_unfold(const csched_look_t *look, csched_journey_t *rows)
@@ -296,14 +331,11 @@ CSCHED_EXPORT int csched_rows_look(csched_t *s, csched_look_t *look)
     for (bool more = true; more;) {
         pthread_mutex_lock(&s->lock);
         look->dropped += journey_missed(&s->journey, &look->cursor);
-        const csched_journey_t *row = NULL;
-        for (uint32_t i = 0; i < STEP && !is_full(look); i++, look->cursor++) {
-            if (!(row = journey_resolved_row(&s->journey, look->cursor)))
-                break;
-            fold(look, row);
-        }
+        uint32_t rows = journey_resolved_rows(&s->journey, look->cursor, STEP);
+        uint32_t folded = rows ? fold(look, journey_row(&s->journey, look->cursor), rows) : 0;
+        look->cursor += folded;
+        more = rows && folded == rows;
         pthread_mutex_unlock(&s->lock);
-        more = row && !is_full(look);
     }
     return CSCHED_OK;
 }

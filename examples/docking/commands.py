@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from docking import options
 from docking.inputs import library_of, receptor_of, redocked_of, settings_of, use_backend
+from docking.records import DockingInputError
+
+if TYPE_CHECKING:
+    from docking.receptor import Receptor
+
+
+@contextmanager
+def _dockings(given: argparse.Namespace, receptor: Receptor, say: Callable[[str], None]) -> Iterator[Any]:
+    """What docks into a receptor, and the ledger of the folder, which is closed when all went well; ``say`` is told
+    what there is of both.
+    """
+    from docking.dock import docking_task
+    from docking.ledger import open_ledger
+
+    say(f"{receptor}")
+    for line in receptor.remarks().splitlines():
+        say(f"  {line}")
+    settings = settings_of(given)
+    ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
+    for note in ledger.notes:
+        say(note)
+    yield docking_task(receptor, settings), ledger
+    ledger.close()
 
 
 def complete(arguments: Sequence[str]) -> int:
     """``python -m docking complete``: dock every molecule of a library, and write the table of their scores."""
     from docking.complete import run
-    from docking.dock import docking_task
-    from docking.ledger import open_ledger
     from docking.progress import on_terminal
 
     p = argparse.ArgumentParser(
@@ -36,18 +59,10 @@ def complete(arguments: Sequence[str]) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     receptor, _reference = receptor_of(given)
     use_backend(given)
-    with on_terminal() as ticker:
-        ticker.say(f"{receptor}")
-        for line in receptor.remarks().splitlines():
-            ticker.say(f"  {line}")
-        library = library_of(given, ticker.say)
-        settings = settings_of(given)
-        ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
-        for note in ledger.notes:
-            ticker.say(note)
+    with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
         run(
-            library,
-            docking_task(receptor, settings),
+            library_of(given, ticker.say),
+            dock,
             ledger,
             given.table or given.out / "complete.csv.gz",
             command=command,
@@ -55,7 +70,6 @@ def complete(arguments: Sequence[str]) -> int:
             searches=given.searches,
             say=ticker.say,
         )
-    ledger.close()
     return 0
 
 
@@ -114,8 +128,6 @@ def replay(arguments: Sequence[str]) -> int:
 def retrospective(arguments: Sequence[str]) -> int:
     """``python -m docking retrospective``: dock known actives and decoys, and tell whether scores part them."""
     from docking.complete import dock_all
-    from docking.dock import docking_task
-    from docking.ledger import open_ledger
     from docking.library import read_library
     from docking.progress import on_terminal
     from docking.retrospective import Molecule, measures, together, told, write_ranking
@@ -124,25 +136,16 @@ def retrospective(arguments: Sequence[str]) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     receptor, reference = receptor_of(given)
     use_backend(given)
-    with on_terminal() as ticker:
-        ticker.say(f"{receptor}")
-        for line in receptor.remarks().splitlines():
-            ticker.say(f"  {line}")
+    with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
         actives, decoys, both = together(
             read_library(given.actives, ticker.say), read_library(given.decoys, ticker.say)
         )
         if both:
             ticker.say(f"{both} decoys are left out: they are among the actives")
-        settings = settings_of(given)
-        ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
-        for note in ledger.notes:
-            ticker.say(note)
-        dock = docking_task(receptor, settings)
         _result, verdict = redocked_of(ledger.keeping(dock), reference, given, given.searches)
         ticker.say(verdict.words)
         library = [*actives, *decoys]
         docked = dock_all(library, dock, ledger, given.seed, given.searches)
-    ledger.close()
     molecules = [
         Molecule(entry, place < len(actives), row)
         for place, (entry, row) in enumerate(zip(library, docked, strict=True))
@@ -177,8 +180,6 @@ def _retrospective_parser() -> argparse.ArgumentParser:
 
 def noise(arguments: Sequence[str]) -> int:
     """``python -m docking noise``: would a higher exhaustiveness bring more than more searches?"""
-    from docking.dock import docking_task
-    from docking.ledger import open_ledger
     from docking.noise import measure, table_of_levels
     from docking.progress import on_terminal
     from docking.screen import random_start
@@ -187,27 +188,19 @@ def noise(arguments: Sequence[str]) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     receptor, reference = receptor_of(given)
     use_backend(given)
-    with on_terminal() as ticker:
-        ticker.say(f"{receptor}")
-        library = library_of(given, ticker.say)
-        settings = settings_of(given)
-        ledger = open_ledger(given.out, receptor, settings, fresh=given.fresh, how="--fresh")
-        for note in ledger.notes:
-            ticker.say(note)
-        dock = ledger.keeping(docking_task(receptor, settings))
-        probes = random_start(library, given.seed, given.probes)
+    with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
+        probes = random_start(library_of(given, ticker.say), given.seed, given.probes)
         found = {}
         for level in sorted(set(given.levels)):
             ticker.say(f"exhaustiveness {level}")
             found[level] = measure(
-                dock,
+                ledger.keeping(dock),
                 reference,
                 probes,
                 conformers=given.searches,
                 each=given.searches,
                 exhaustiveness=level,
             )
-    ledger.close()
     print("\n".join(table_of_levels(found)))
     return 0
 
@@ -240,6 +233,43 @@ def _noise_parser() -> argparse.ArgumentParser:
     return p
 
 
+def redock(arguments: Sequence[str]) -> int:
+    """``python -m docking redock``: is the known pose of the reference found again in this box, by these settings?"""
+    from docking.folder import replace_file
+    from docking.progress import on_terminal
+    from docking.redock import redock as redocked
+
+    given = _redock_parser().parse_args(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    receptor, reference = receptor_of(given)
+    if reference is None:
+        raise DockingInputError(
+            "The bonds of the reference are not known: give its SMILES as --reference-smiles, or an SDF file."
+            if given.reference
+            else "There is no reference to redock: give a ligand with a known pose as --reference."
+        )
+    use_backend(given)
+    with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
+        result = redocked(ledger.keeping(dock), reference, searches=given.searches)
+    poses = given.out / "redocked.sdf"
+    replace_file(poses, result.sdf())
+    print("\n".join([*result.lines(), result.verdict(reference.name).words, f"the poses are {poses}"]))
+    return int(not result.success)
+
+
+def _redock_parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m docking redock",
+        description="Dock a ligand whose pose is known: does docking find that pose again? 1 where it does not.",
+    )
+    options.add_receptor(p)
+    options.add_forms(p.add_argument_group("in which forms the ligand is docked"))
+    options.add_number_of_searches(p, 4)
+    options.add_effort(p, exhaustiveness=8)
+    options.add_place(p, Path("redock"))
+    return p
+
+
 def claims(arguments: Sequence[str]) -> int:
     """``python -m docking claims``: compute the claims of finished screens again from their files."""
     from docking.recheck import Files, contradictions, table
@@ -258,6 +288,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "claims": claims,
     "complete": complete,
     "noise": noise,
+    "redock": redock,
     "replay": replay,
     "retrospective": retrospective,
 }

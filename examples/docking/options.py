@@ -18,6 +18,7 @@ examples, run in the folder examples/ or with it on PYTHONPATH:
   python -m docking retrospective actives.smi decoys.smi --receptor protein.pdb --reference ligand.sdf
   python -m docking complete --receptor tutorial --generate 2000 --out complete
   python -m docking replay complete/complete.csv.gz
+  python -m docking redock --receptor protein.pdb --reference ligand.sdf
   python -m docking noise --receptor tutorial --generate 2000
   python -m docking claims results
 """
@@ -114,9 +115,11 @@ def add_number_of_searches(p: argparse.ArgumentParser, default: int) -> None:
     )
 
 
-def add_effort(p: argparse.ArgumentParser) -> None:
+def add_effort(p: argparse.ArgumentParser, exhaustiveness: int = 1) -> None:
     """How thorough a search is, and what it is drawn by."""
-    p.add_argument("--exhaustiveness", type=positive, default=1, help="Vina's (default %(default)s)")
+    p.add_argument(
+        "--exhaustiveness", type=positive, default=exhaustiveness, help="Vina's (default %(default)s)"
+    )
     p.add_argument(
         "--evaluations",
         type=count,

@@ -7,6 +7,7 @@ that number the known pose is found. Success is a heavy-atom RMSD of at most 2 a
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,6 +77,29 @@ class Redocked:
             if not self.success and self.lowest_rmsd <= SUCCESS_RMSD:
                 told += f", and the best of all does (RMSD {self.lowest_rmsd:.2f} A)"
         return told
+
+    def lines(self) -> list[str]:
+        """What each search found, a line each."""
+        rows = zip(self.dockings, self.rmsds, strict=True)
+        return [
+            f"search {number}: "
+            + (f"{d.score:.2f} kcal/mol, {rmsd:.2f} A from the known pose" if d.ok else d.reason)
+            for number, (d, rmsd) in enumerate(rows, start=1)
+        ]
+
+    def sdf(self) -> str:
+        """The best pose of each search, with its score (kcal/mol), RMSD (angstrom) and number, best score first."""
+        text = io.StringIO()
+        writer = Chem.SDWriter(text)
+        rows = zip(self.dockings, self.rmsds, range(1, len(self.rmsds) + 1), strict=True)
+        for docked, rmsd, number in sorted((row for row in rows if row[0].ok), key=lambda row: row[0].score):
+            mol = pose_to_mol(docked.pose)
+            for name, value in (("score", docked.score), ("rmsd", rmsd)):
+                mol.SetProp(name, f"{value:.2f}")
+            mol.SetIntProp("search", number)
+            writer.write(mol)
+        writer.close()
+        return text.getvalue()
 
     def verdict(self, name: str) -> Verdict:
         """What this says of a screen; ``name``: of the reference."""

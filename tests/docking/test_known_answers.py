@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rdkit.Chem import SDMolSupplier
 from rdkit.ML.Scoring.Scoring import CalcAUC, CalcBEDROC
 from sklearn.metrics import roc_auc_score
 
@@ -17,6 +18,7 @@ from docking.__main__ import main as command
 from docking.complete import Row, Table, read_table, rows_of, write_table
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
+from docking.receptor import tutorial_folder
 from docking.records import Docked, DockingInputError, Entry
 from docking.replay import SHIPPED, Plan, best_of_table, replay, told
 from docking.retrospective import Molecule, chance_bedroc, measures, ranked, together
@@ -220,3 +222,45 @@ def test_actives_and_decoys_from_a_shell(main: Any, receptor: str, tmp_path: Pat
     with (tmp_path / "out" / "retrospective.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert sorted(row["active"] for row in rows) == ["no"] * 7 + ["yes"] * 7
+
+
+def told_of(pose: dict[str, Any]) -> str:
+    return f"{pose['score']:.2f} kcal/mol, {pose['rmsd']:.2f} A from the known pose"
+
+
+def test_redocking_from_a_shell(main: Any, receptor: str, tutorial: Any, tmp_path: Path, capsys: Any) -> None:
+    _receptor, reference = tutorial
+    (tmp_path / "known.sdf").write_text(f"known\n{reference.molblock.split(chr(10), 1)[1]}$$$$\n")
+    place = ["--reference", str(tmp_path / "known.sdf"), "--out", str(tmp_path / "out")]
+    brief = ["--evaluations", "3000", "--exhaustiveness", "1", "--searches", "3"]
+    command = ["redock", "--receptor", receptor, *place, *brief]
+    code = main(command)
+    said = capsys.readouterr().out
+    verdict = next(line for line in said.splitlines() if line.startswith("redocked known: "))
+    assert code == int("NOT reproduced" in verdict), said
+    poses = [mol.GetPropsAsDict() for mol in SDMolSupplier(str(tmp_path / "out" / "redocked.sdf"))]
+    assert poses == sorted(poses, key=lambda pose: pose["score"])
+    searches = dict(line.split(": ", 1) for line in said.splitlines() if line.startswith("search "))
+    assert [*searches] == ["search 1", "search 2", "search 3"]
+    assert {f"search {pose['search']}": told_of(pose) for pose in poses} == {
+        name: told for name, told in searches.items() if "kcal/mol" in told
+    }, "one that found nothing has its reason"
+    assert f"{poses[0]['score']:.2f} kcal/mol, RMSD {poses[0]['rmsd']:.2f} A" in verdict
+    assert main(command) == code
+    again = capsys.readouterr()
+    assert "3 dockings found" in again.err, "what was searched is kept"
+    assert again.out == said
+
+
+def test_redocking_without_a_known_pose_says_what_lacks(
+    main: Any, receptor: str, tmp_path: Path, capsys: Any
+) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    assert (
+        main(["redock", "--receptor", receptor, "--box", "2.8", "0.3", "10.6", "12", "12", "12", *out]) == 1
+    )
+    assert "give a ligand with a known pose as --reference" in capsys.readouterr().err
+    bare = tmp_path / "bare.pdb"
+    bare.write_text((tutorial_folder() / "lig.pdb").read_text())
+    assert main(["redock", "--receptor", receptor, "--reference", str(bare), *out]) == 1
+    assert "--reference-smiles" in capsys.readouterr().err

@@ -135,8 +135,8 @@ uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most,
 {
     uint32_t n = 0;
     *dropped = journey_missed(journey, cursor);
-    for (const csched_journey_t *row; n < most && (row = journey_resolved_row(journey, *cursor)); ++*cursor)
-        rows[n++] = *row;
+    for (uint32_t found; (found = journey_resolved_rows(journey, *cursor, most - n)); *cursor += found, n += found)
+        memcpy(rows + n, journey_row(journey, *cursor), found * sizeof *rows);
     return n;
 }
 

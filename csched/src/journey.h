@@ -52,13 +52,7 @@ void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t st
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 /* Moves a cursor to the oldest row where its own was overwritten, and returns how many it missed. */
 uint64_t journey_missed(const journey_t *journey, uint64_t *cursor);
-/* NULL if it, and with it each later row, has no result that was taken yet. */
-static inline const csched_journey_t *journey_resolved_row(const journey_t *journey, uint64_t number)
-{
-    const csched_journey_t *row = journey_row(journey, number);
-    return number < journey->written && row->stamps[7] ? row : NULL;
-}
-/* Number of such rows from one on that follow one another in memory, at most `most`. */
+/* Number of rows from one on that follow one another in memory and whose results were taken, at most `most`. */
 uint32_t journey_resolved_rows(const journey_t *journey, uint64_t number, uint32_t most);
 uint32_t journey_read(const journey_t *journey, uint64_t *cursor, uint32_t most, csched_journey_t *rows,
                       uint64_t *dropped);

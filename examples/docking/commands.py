@@ -260,7 +260,7 @@ def redock(arguments: Sequence[str]) -> int:
 def _redock_parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="python -m docking redock",
-        description="Dock a ligand whose pose is known: does docking find that pose again? 1 where it does not.",
+        description="Dock a ligand whose pose is known: is that pose found again? Exits with 1 where it is not.",
     )
     options.add_receptor(p)
     options.add_forms(p.add_argument_group("in which forms the ligand is docked"))

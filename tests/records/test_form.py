@@ -142,6 +142,10 @@ def test_a_file_in_the_place_of_a_folder_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text() == "years"
     with pytest.raises(UsageError, match="there is no folder"):
         cellmill.runs(tmp_path / "none")
+    with pytest.raises(
+        UsageError, match=r'thesis\.tex is a file: cellmill\.record\(".*thesis\.tex/"\), with /'
+    ):
+        cellmill.runs(path)
 
 
 def test_a_full_disk_ends_the_record_and_not_the_run(

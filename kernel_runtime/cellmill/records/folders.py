@@ -57,5 +57,8 @@ def file_for(folder: Path, began: datetime, name: str, number: int) -> Path:
 def records_in(folder: Path) -> list[Path]:
     """The records in a folder, oldest first. Raises `UsageError` where there is no such folder."""
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}: cellmill.record(folder) makes one")
+        what = f"{folder} is a file" if folder.exists() else f"there is no folder {folder}"
+        raise UsageError(
+            f'{what}: cellmill.record("{folder}/"), with / at its end, makes a folder of records'
+        )
     return sorted(path for path in folder.glob(f"*{form.SUFFIX}") if form.is_record(path))

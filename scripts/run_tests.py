@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -37,6 +37,7 @@ class Outcome:
     failed: int = 0
     skipped: int = 0
     error: str = ""
+    details: tuple[str, ...] = ()  # a line for each failed test, or where a test stood that ran out of time
 
     @property
     def good(self) -> bool:
@@ -108,11 +109,12 @@ def pytest(name: str, markers: str, *more: str) -> Outcome:
     report = REPORTS / f"{name}.xml"
     report.unlink(missing_ok=True)
     command = [str(BIN / "python"), "-m", "pytest", "-q", "-m", markers, f"--junitxml={report}", *more]
-    status, _ = run(command)
+    status, output = run(command)
     if not report.exists():
-        return Outcome(error=f"pytest wrote no report (exit status {status})")
+        return Outcome(error=f"pytest wrote no report (exit status {status})", details=tuple(hung(output)))
     totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-    for suite in ElementTree.parse(report).iter("testsuite"):
+    tree = ElementTree.parse(report)
+    for suite in tree.iter("testsuite"):
         for key in totals:
             totals[key] += int(suite.get(key, 0))
     failed = totals["failures"] + totals["errors"]
@@ -121,7 +123,23 @@ def pytest(name: str, markers: str, *more: str) -> Outcome:
         error = "no test was found"
     elif status and not failed:
         error = f"exit status {status}"
-    return Outcome(totals["tests"] - failed - totals["skipped"], failed, totals["skipped"], error)
+    passed = totals["tests"] - failed - totals["skipped"]
+    return Outcome(passed, failed, totals["skipped"], error, tuple(failures(tree)))
+
+
+def hung(output: str) -> Iterator[str]:
+    """The lines of the tests at which pytest was ended: from the stacks that its time limit prints."""
+    frames = re.finditer(r'File "(?P<file>[^"]*/tests/[^"]+)", line (?P<line>\d+), in (?P<name>\w+)', output)
+    for place in dict.fromkeys((frame["file"], frame["line"], frame["name"]) for frame in frames):
+        yield "ran out of time at {}:{} in {}".format(*place)
+
+
+def failures(report: ElementTree.ElementTree) -> Iterator[str]:
+    """A line for each failed test of a report: its name and the first line of its message."""
+    for case in report.iter("testcase"):
+        for outcome in (*case.findall("failure"), *case.findall("error")):
+            message = (outcome.get("message") or "").splitlines()
+            yield f"{case.get('classname')}::{case.get('name')}: {message[0] if message else outcome.tag}"
 
 
 _EDITED_OFTEN = {  # files that take a few seconds each, and meet most of what is often edited
@@ -229,6 +247,9 @@ def main(names: list[str]) -> int:
     failed = sum(max(row.outcome.failed, 0 if row.outcome.good else 1) for row in rows)
     skipped = sum(row.outcome.skipped for row in rows)
     processor = sum(row.processor for row in rows)
+    for row in rows:
+        if row.outcome.details:
+            print(f"\n{row.name}:", *row.outcome.details, sep="\n  ")
     print(f"\n{passed} passed, {failed} failed, {skipped} skipped, {processor:.0f} s of a core")
     return 1 if failed else 0
 

@@ -122,6 +122,8 @@ uint64_t journey_missed(const journey_t *journey, uint64_t *cursor)
 
 uint32_t journey_resolved_rows(const journey_t *journey, uint64_t number, uint32_t most)
 {
+    if (number >= journey->written)
+        return 0;
     const csched_journey_t *row = journey_row(journey, number);
     uint64_t written = journey->written - number, there = (uint64_t)(journey->rows + journey->capacity - row), n = 0;
     uint64_t end = written < there ? written : there;

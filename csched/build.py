@@ -3,8 +3,8 @@
 ``cellmill._csched`` releases the GIL around every call, as cffi does: for waits and large copies.
 ``cellmill._csched_with_gil`` keeps it: for the bounded calls of the task path, which beside a busy Python thread would
 otherwise wait a switch interval each; and for what touches Python objects (python/).  The C code has no global state,
-so both work on the same objects.  Both are of csched.h, csched_views.h and
-csched_outside.h in include/.
+so both work on the same objects.  Both are of csched.h, csched_views.h,
+csched_rows.h and csched_outside.h in include/.
 
 ``benchmarks._csched_lab`` has what only the laboratory needs, of lab/csched_lab.h.  It is made in a checkout and not
 installed.
@@ -26,7 +26,7 @@ from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
-HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h", "csched_outside.h")]
+HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h", "csched_rows.h", "csched_outside.h")]
 WITH_GIL = [
     HERE / "python" / name
     for name in (

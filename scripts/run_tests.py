@@ -134,7 +134,7 @@ def hung(output: str) -> Iterator[str]:
         yield "ran out of time at {}:{} in {}".format(*place)
 
 
-def failures(report: ElementTree.ElementTree) -> Iterator[str]:
+def failures(report: ElementTree.ElementTree[ElementTree.Element]) -> Iterator[str]:
     """A line for each failed test of a report: its name and the first line of its message."""
     for case in report.iter("testcase"):
         for outcome in (*case.findall("failure"), *case.findall("error")):

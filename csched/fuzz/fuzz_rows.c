@@ -1,6 +1,6 @@
 /* Packed journey rows of a file: whatever the bytes are, rows or an error; rows are packed to the same rows again. */
 #include "csched.h"
-#include "csched_views.h"
+#include "csched_rows.h"
 
 #include "fuzz.h"
 

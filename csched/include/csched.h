@@ -426,6 +426,7 @@ int csched_lane_wait(csched_lane_t *l, uint32_t timeout_ms); /* sleeps until csc
 int csched_lane_wake(csched_lane_t *l); /* any thread */
 /* cffi: end */
 
+#include "csched_rows.h"
 #include "csched_views.h"
 
 #ifdef CSCHED_FAULTS

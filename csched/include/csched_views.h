@@ -221,6 +221,22 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
         partial; /* 1: some inputs were over so long ago that their chains are not known: `span` is at least that */
 } csched_account_t;
 
+enum { /* why a worker had no task */
+       CSCHED_IDLE_UNUSED = 0, /* there was none for it at all */
+       CSCHED_IDLE_SUBMISSION = 1, /* the next one was not yet submitted */
+       CSCHED_IDLE_DELIVERY = 2, /* one was ready and had not reached it */
+       CSCHED_IDLE_CHAIN = 3, /* those that were left waited for results of others */
+       CSCHED_IDLE_IMBALANCE = 4, /* those that were left ran on other workers, or were queued there */
+       CSCHED_IDLE_LAST = 5, /* the same, with one that ran and no other left */
+       CSCHED_IDLE_REASONS = 6
+};
+
+typedef struct { /* one attempt of a task, or chunk, on its way; nanoseconds on one clock */
+    uint64_t submitted, ready, dispatched, received, returned;
+    uint32_t worker;
+    uint32_t again; /* 1: an earlier attempt failed; this one is there since it was ready */
+} csched_spell_t;
+
 enum { CSCHED_RUN_STEPS = 672 };
 
 typedef struct { /* what the tasks of a run took that ended by themselves, also with an error: nanoseconds */
@@ -315,6 +331,14 @@ int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
 
+/* Adds up why `workers` workers, all there between these two moments of one piece of work, had no task, from the journeys of
+ * its attempts: CSCHED_IDLE_REASONS sums of nanoseconds. Called without the GIL: some 0.2 us an attempt. CSCHED_ESTALE: some
+ * of these journeys were overwritten. */
+int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint32_t workers, uint64_t *idle);
+/* The same of given attempts. */
+int csched_idle_of(const csched_spell_t *spells, uint64_t count, uint64_t began, uint64_t ended, uint32_t workers,
+                   uint64_t *idle);
+
 /* Fills `slow` with the at most CSCHED_SLOWEST tasks that ran longest in the present piece of work, elements of chunks one
  * by one, the longest first; returns their number. */
 int csched_slowest(csched_t *s, csched_slow_t *slow);
@@ -356,51 +380,6 @@ int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, uint64_t room);
 /* The same of a single task that may be over, if a copy of its payload is kept: of the first short calls of a piece of
  * work, and those that its first dependencies link. */
 int64_t csched_kept_call(csched_t *s, uint64_t ticket, void *data, uint64_t room);
-/* -- journey rows in files */
-
-enum { CSCHED_PACKED_MOST = 128, CSCHED_TOOK_MOST = 10 }; /* bytes of a packed row, and of a duration, at most */
-
-typedef struct { /* rows that follow one another: a first one, and elements of its chunk */
-    csched_journey_t row; /* the first; its ticket is 0 when they are taken */
-    uint64_t began, ended; /* of the last one */
-    uint32_t more; /* rows after the first: each begins where the one before ends, and is alike else */
-    uint32_t at, bytes; /* where it stands how long each of these took, as integers of variable length */
-    uint32_t reserved;
-} csched_group_t;
-
-typedef struct { /* what one look reads */
-    csched_group_t *groups; /* room for `most_groups` of them */
-    uint8_t *took; /* room for `most` times CSCHED_TOOK_MOST bytes */
-    uint32_t most, most_groups; /* rows and groups, at most */
-    uint32_t rows, count, bytes; /* rows that were read, groups, bytes in `took` */
-    uint64_t cursor; /* number of the next row */
-    uint64_t dropped; /* rows that were overwritten before they could be read */
-} csched_look_t;
-
-/* Reads the rows that came since, in the order of csched_journeys; the lock is held for a few at a time. */
-int csched_rows_look(csched_t *s, csched_look_t *look);
-/* Adds rows to what is there, as csched_rows_look does. */
-int csched_rows_fold(csched_look_t *look, const csched_journey_t *rows, uint32_t count);
-/* The other way round; nothing of it may be taken. */
-int csched_rows_unfold(const csched_look_t *look, csched_journey_t *rows);
-
-typedef struct {
-    uint32_t next; /* the first group that is not taken yet, or the number of groups; to begin with 0 */
-    uint32_t count; /* rows that were packed */
-    uint32_t functions; /* how many different functions they have; more than 64 are not all told */
-    uint32_t function[64];
-} csched_rows_packed_t;
-
-/* Packs those rows of a look, from group `packed->next` on, that are of that run and were submitted from `since` on and
- * before `until`; returns the bytes, at most CSCHED_PACKED_MOST for each group and what is in `took`. They are taken. Without `out` they are only
- * taken. */
-int64_t csched_rows_pack(csched_look_t *look, uint32_t run, uint64_t since, uint64_t until, char *out,
-                         csched_rows_packed_t *packed);
-/* The other way round, of bytes that may be anybody's: CSCHED_ECORRUPT unless they are `count` rows. */
-int csched_rows_unpack(const char *data, uint64_t size, uint32_t run, uint32_t count, csched_journey_t *rows);
-/* Appends rows of a file to the journeys of a scheduler that has no tasks, to fold them. */
-int csched_rows_restore(csched_t *s, const csched_journey_t *rows, uint32_t count);
-
 /* cffi: end */
 
 #endif

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "csched.h"
-#include "csched_views.h"
+#include "csched_rows.h"
 
 #include "harness.h"
 

@@ -1,54 +1,53 @@
-"""Why workers were idle: schedules on paper whose truth is known."""
+"""Why workers were idle, of real work; csched's tests have schedules on paper whose truth is known."""
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import wait
+
 import pytest
 
-from cellmill.telemetry.idle import Idle, Stamps, reasons
+import cellmill
+from cellmill import Executor
+from cellmill.telemetry.idle import Idle, explained
+
+CASES = 9000  # more than are scheduled again on paper for advice
+PAUSE = 0.25
 
 
-def task(worker: int, start: float, end: float, submitted: float = 0, **stamps: float) -> Stamps:
-    """One that was ready when it was submitted, and went at once from the kernel to its worker."""
-    ready = stamps.get("ready", submitted)
-    return Stamps(worker, submitted, ready, stamps.get("dispatched", start), start, end)
+def brief(x: int) -> int:
+    return x
 
 
-def test_a_chain_keeps_the_other_worker_waiting() -> None:
-    tasks = [task(0, 0, 1), task(1, 0, 1), task(0, 1, 2), task(0, 2, 3, ready=2), task(1, 3, 4, ready=3)]
-    assert reasons(tasks, 2, 0, 4, 3) == Idle(chain=2, last=1)
-
-
-def test_a_slow_last_task_is_told_from_imbalance() -> None:
-    tasks = [task(0, 0, 1), task(1, 0, 3), task(2, 0, 2)]
-    assert reasons(tasks, 3, 0, 3, 3) == Idle(imbalance=1, last=2)
-
-
-def test_tasks_queued_behind_another_are_imbalance() -> None:
-    tasks = [task(0, 0, 1), task(1, 0, 2), task(1, 2, 3, dispatched=0)]
-    assert reasons(tasks, 2, 0, 3, 2) == Idle(imbalance=1, last=1)
-
-
-def test_a_loop_that_submits_slowly() -> None:
-    tasks = [task(0, at, at + 0.25, submitted=at) for at in range(4)]
-    assert reasons(tasks, 1, 0, 3.25, 2.25) == Idle(submission=2.25)
-
-
-def test_ready_tasks_on_their_way() -> None:
-    tasks = [task(0, 1, 2, dispatched=0.25), task(1, 1, 2, dispatched=1)]
-    assert reasons(tasks, 2, 0, 2, 2) == Idle(delivery=2)
-
-
-def test_workers_that_never_had_a_task() -> None:
-    assert reasons([task(0, 0, 2), task(1, 0, 1)], 4, 0, 2, 5) == Idle(unused=4, last=1)
+def sleeps(seconds: float) -> None:
+    time.sleep(seconds)
 
 
 def test_stamps_that_do_not_add_up_tell_nothing() -> None:
-    assert reasons([task(0, 0, 1)], 1, 0, 4, 1) is None  # an attempt of two seconds has left no stamps
-    assert reasons([], 2, 0, 1, 0) is None
+    assert explained(Idle(last=1), idle=3, capacity=4) is None  # an attempt of two seconds has left no stamps
 
 
 def test_the_sum_is_the_idle_time() -> None:
-    found = reasons([task(0, 0, 1), task(1, 0, 2)], 2, 0, 2, 1.01)
+    found = explained(Idle(last=1), idle=1.01, capacity=4)
     assert found is not None
     assert found.seconds == pytest.approx(1.01)
     assert [words for share, words in found.words() if share] == ["idle while the last task ran"]
+
+
+@pytest.mark.parametrize("chunksize", [1, None], ids=["single", "chunks"])
+def test_many_tasks_and_a_slow_last_one(chunksize: int | None) -> None:
+    with Executor(max_workers=2) as pool:
+        wait([pool.submit(sleeps, PAUSE) for _ in range(2)])  # both workers are there
+        many = pool.map(brief, range(CASES), chunksize=chunksize)
+        slow = pool.submit(sleeps, PAUSE)
+        assert sum(many) == sum(range(CASES))
+        time.sleep(PAUSE / 2)
+        last = pool.submit(sleeps, 2 * PAUSE)
+        slow.result()
+        last.result()
+        account = cellmill.account(None, pool)
+    reasons = account.reasons
+    assert account.tasks >= CASES + 2
+    assert reasons is not None
+    assert reasons.seconds == pytest.approx(account.idle)
+    assert reasons.last >= 0.9 * PAUSE  # one worker, while the other one slept

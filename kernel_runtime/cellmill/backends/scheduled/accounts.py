@@ -8,10 +8,12 @@ from typing import Any
 
 from ...history import Moved, RunFigures, Stages
 from ...telemetry.account import Account, chain_of
-from .scheduler import Scheduler, check, ffi, with_gil
+from ...telemetry.idle import Idle, explained
+from .scheduler import Scheduler, check, ffi, nogil, nogil_ffi, with_gil
 
 NS = 1e-9
 EVERY_RUN = -1
+IDLE_REASONS = int(with_gil.CSCHED_IDLE_REASONS)
 RUN_STEPS = int(with_gil.CSCHED_RUN_STEPS)
 STEP_BYTES = int(ffi.sizeof("csched_run_step_t"))
 MOST_CHAIN = 65_536  # csched remembers no more tasks that have ended
@@ -78,6 +80,27 @@ def sums_of(scheduler: Scheduler, run: int | None) -> Any:
     number = EVERY_RUN if run is None else run
     check(with_gil.csched_account(scheduler.handle, number, sums), "an account of a run")
     return sums
+
+
+def why_idle(scheduler: Scheduler, sums: Any) -> Idle | None:
+    """Return why workers were idle in the present piece of work, which is over; None where that is not known exactly:
+    their number changed, or some attempts have left no stamps.
+    """
+    workers = workers_of(sums)
+    found = nogil_ffi.new("uint64_t[]", IDLE_REASONS)
+    if (
+        workers is None
+        or nogil.csched_idle(scheduler.nogil_handle, sums.began, sums.ended, workers, found) < 0
+    ):
+        return None
+    idle = max(0, sums.capacity - sums.busy - sums.handling)
+    return explained(Idle(*(each * NS for each in found)), idle * NS, sums.capacity * NS)
+
+
+def workers_of(sums: Any) -> int | None:
+    """Return how many workers there were; None where their number changed."""
+    mean = sums.capacity / (sums.ended - sums.began)
+    return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
 
 
 def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[list[str], bool]:

@@ -14,7 +14,7 @@ from ...history import TimeSpent
 from ...telemetry.account import Account
 from ...telemetry.advice import Advice, Carried, Load, Work, advise
 from ...telemetry.forecast import Ran
-from ...telemetry.idle import Idle, Stamps, reasons
+from ...telemetry.idle import Idle
 from ...telemetry.schema import STAGES
 from . import accounts, figures
 from .accounts import NS
@@ -24,7 +24,8 @@ from .processor_use import CALLING, Used
 from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler
 
 MOST_TASKS = 4_096  # that are scheduled again on paper: 10 ms; beyond that their sum tells as much
-FINDING, FINDING_EACH = 1e-3, 10e-6  # seconds that it takes to find why workers were idle, and more a task
+# Seconds that it takes to find why workers were idle, and more for each lone task, and each element of a chunk.
+FINDING, FINDING_EACH, FINDING_ELEMENT = 1e-3, 1e-6, 0.05e-6
 SMALL_PART = 0.02  # of a run's time: what that may take when it ends
 MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spent waiting for a processor
 
@@ -51,8 +52,6 @@ class _Row(NamedTuple):
     """One task that ran, or an element of a chunk; times in ns, on the monotonic clock."""
 
     submitted: int
-    ready: int
-    dispatched: int
     received: int
     started: int
     finished: int
@@ -118,8 +117,9 @@ class Adviser:
         """Return where the time of a run of ``wall`` seconds went; why workers were idle where finding that out takes a
         small part of these.
         """
-        tasks = accounts.sums_of(self._scheduler, run).tasks
-        said = self._idle_of(run) if FINDING + tasks * FINDING_EACH <= SMALL_PART * wall else None
+        sums = accounts.sums_of(self._scheduler, run)
+        finding = FINDING + (sums.tasks - sums.chunks) * FINDING_EACH + sums.chunks * FINDING_ELEMENT
+        said = self._idle_of(run) if finding <= SMALL_PART * wall else None
         return accounts.account(self._scheduler, self._names, run, self._host.payloads, reasons=said).spent()
 
     def _idle_of(self, run: int) -> Idle | None:
@@ -146,7 +146,7 @@ class Adviser:
     def _why_idle(self, sums: Any) -> Idle | None:
         state = _state(sums)
         if self._idle[0] != state:
-            self._idle = (state, _reasons(sums, self._rows(sums)))
+            self._idle = (state, accounts.why_idle(self._scheduler, sums))
         return self._idle[1]
 
     def _with_act(self, advice: Advice) -> Advice:
@@ -164,7 +164,7 @@ class Adviser:
         own = None if caller is None else caller.own if single else max(0.0, wall - caller.waited)
         return Work(
             wall=wall,
-            workers=_workers(sums),
+            workers=accounts.workers_of(sums),
             tasks=self._tasks(rows) if rows else _equal_ones(sums),
             name=(lambda at: self._name(rows, at)) if rows else None,
             count=sums.tasks,
@@ -259,33 +259,6 @@ class Adviser:
 
 def _state(sums: Any) -> tuple[int, int, int]:
     return sums.began, sums.ended, sums.tasks
-
-
-def _workers(sums: Any) -> int | None:
-    """Return how many workers there were; None where their number changed."""
-    mean = sums.capacity / (sums.ended - sums.began)
-    return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
-
-
-def _reasons(sums: Any, rows: Sequence[_Row]) -> Idle | None:
-    """Return why workers were idle; None where that is not known exactly."""
-    workers = _workers(sums)
-    if not rows or workers is None:
-        return None
-    last = {row.ticket: row for row in rows}
-    first = {row.ticket: row for row in reversed(rows)}
-    tasks = [
-        Stamps(
-            row.worker,
-            *(
-                NS * at
-                for at in (row.submitted, row.ready, row.dispatched, row.received, last[ticket].returned)
-            ),
-        )
-        for ticket, row in first.items()
-    ]
-    idle = (sums.capacity - sums.busy - sums.handling) * NS
-    return reasons(tasks, workers, sums.began * NS, sums.ended * NS, max(0.0, idle))
 
 
 def _equal_ones(sums: Any) -> list[Ran]:

@@ -1,0 +1,215 @@
+/* Why workers were idle: the attempts of a piece of work, followed from stage to stage in the order of time.  At each moment
+ * the idle workers are given, one each, to what kept them so: first to tasks that were on their way, then to those queued
+ * behind others, those that waited for inputs, those not submitted yet; the rest was for want of tasks. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+enum { ROWS_A_LOCK = 1024, NOT_SUBMITTED = 0, WAITS, READY, SENT, RUNS, OVER, STATES };
+
+typedef struct {
+    uint64_t at;
+    uint32_t worker;
+    uint16_t state; /* the one that it comes to */
+    uint16_t fresh; /* it was in no state before */
+} change_t;
+
+typedef struct {
+    uint32_t sent, running;
+    bool known; /* it had a task */
+} assigned_t;
+
+typedef struct {
+    csched_spell_t *at;
+    uint64_t count, ticket; /* of the last one */
+} spells_t;
+
+typedef struct {
+    uint64_t of_state[STATES]; /* attempts */
+    assigned_t *assigned; /* of the workers */
+    uint64_t running; /* workers that run one */
+    uint64_t to_come; /* workers that run none, and have one in their queue */
+    uint64_t behind; /* attempts in the assigned of workers that run one */
+    uint64_t unused, workers;
+} moment_t;
+
+static int earlier(const void *first, const void *second)
+{
+    const change_t *a = first, *b = second;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->state != b->state ? a->state - b->state : (a->worker > b->worker) - (a->worker < b->worker);
+}
+
+/* Returns the end of what it wrote: a change to each state, or to those after `ready` of a later attempt. */
+static change_t *add_changes(change_t *change, const csched_spell_t *spell)
+{
+    const uint64_t times[] = {spell->submitted, spell->ready, spell->dispatched, spell->received, spell->returned};
+    uint64_t at = 0;
+    for (uint16_t state = spell->again ? READY : WAITS; state <= OVER; state++) {
+        uint64_t time = times[state - WAITS];
+        at = time > at ? time : at; /* the clock of a worker elsewhere is estimated */
+        *change++ =
+            (change_t){.at = at, .worker = spell->worker, .state = state, .fresh = spell->again && state == READY};
+    }
+    return change;
+}
+
+/* Adds a worker to the sums, or takes it out. */
+static void account_queue(moment_t *m, const assigned_t *queue, uint64_t sign)
+{
+    if (queue->running) {
+        m->running += sign;
+        m->behind += sign * queue->sent;
+    } else if (queue->sent) {
+        m->to_come += sign;
+    }
+}
+
+static void apply(moment_t *m, const change_t *change)
+{
+    m->of_state[change->state - 1] -= !change->fresh;
+    m->of_state[change->state]++;
+    if (change->state <= READY)
+        return;
+    assigned_t *queue = &m->assigned[change->worker];
+    account_queue(m, queue, UINT64_MAX);
+    queue->sent += (uint32_t)(change->state == SENT) - (change->state == RUNS);
+    queue->running += (uint32_t)(change->state == RUNS) - (change->state == OVER);
+    account_queue(m, queue, 1);
+}
+
+/* Takes at most `most` of the idle workers. */
+static uint64_t take(uint64_t *idle, uint64_t most)
+{
+    uint64_t taken = *idle < most ? *idle : most;
+    *idle -= taken;
+    return taken;
+}
+
+static void add_idle(const moment_t *m, uint64_t time, uint64_t *sums)
+{
+    uint64_t rest = m->workers > m->running ? m->workers - m->running : 0;
+    sums[CSCHED_IDLE_DELIVERY] += time * take(&rest, m->to_come + m->of_state[READY]);
+    sums[CSCHED_IDLE_IMBALANCE] += time * take(&rest, m->behind);
+    sums[CSCHED_IDLE_CHAIN] += time * take(&rest, m->of_state[WAITS]);
+    sums[CSCHED_IDLE_SUBMISSION] += time * take(&rest, m->of_state[NOT_SUBMITTED]);
+    sums[CSCHED_IDLE_UNUSED] += time * take(&rest, m->unused);
+    sums[m->running == 1 && !m->behind ? CSCHED_IDLE_LAST : CSCHED_IDLE_IMBALANCE] += time * rest;
+}
+
+static uint32_t most_workers(const csched_spell_t *spells, uint64_t count)
+{
+    uint32_t most = 0;
+    for (uint64_t i = 0; i < count; i++)
+        most = spells[i].worker >= most ? spells[i].worker + 1 : most;
+    return most;
+}
+
+static void begin(moment_t *m, const csched_spell_t *spells, uint64_t count)
+{
+    uint64_t known = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        assigned_t *queue = &m->assigned[spells[i].worker];
+        m->of_state[NOT_SUBMITTED] += !spells[i].again;
+        known += !queue->known;
+        queue->known = true;
+    }
+    m->unused = m->workers > known ? m->workers - known : 0;
+}
+
+CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, uint64_t began, uint64_t ended,
+                                 uint32_t workers, uint64_t *idle)
+{
+    moment_t moment = {.workers = workers,
+                       .assigned = calloc(most_workers(spells, count) + 1, sizeof *moment.assigned)};
+    change_t *changes = malloc((count * OVER + 1) * sizeof *changes), *end = changes;
+    memset(idle, 0, CSCHED_IDLE_REASONS * sizeof *idle);
+    if (moment.assigned && changes) {
+        begin(&moment, spells, count);
+        for (uint64_t i = 0; i < count; i++)
+            end = add_changes(end, &spells[i]);
+        qsort(changes, (size_t)(end - changes), sizeof *changes, earlier);
+        uint64_t now = began;
+        for (const change_t *change = changes; change < end; change++) {
+            uint64_t until = change->at < ended ? change->at : ended;
+            if (until > now) {
+                add_idle(&moment, until - now, idle);
+                now = until;
+            }
+            apply(&moment, change);
+        }
+        if (ended > now)
+            add_idle(&moment, ended - now, idle);
+    }
+    int result = moment.assigned && changes ? CSCHED_OK : CSCHED_ENOMEM;
+    free(moment.assigned);
+    free(changes);
+    return result;
+}
+
+/* Adds a row to the spell of its chunk, or begins one. */
+static void add_row(spells_t *spells, const csched_journey_t *row)
+{
+    csched_spell_t *last = spells->count ? &spells->at[spells->count - 1] : NULL;
+    if (last && row->ticket == spells->ticket && row->stamps[3] == last->received) {
+        last->returned = row->stamps[6];
+        return;
+    }
+    spells->ticket = row->ticket;
+    spells->at[spells->count++] = (csched_spell_t){row->stamps[0], row->stamps[1], row->stamps[2],   row->stamps[3],
+                                                   row->stamps[6], row->worker,    row->attempt != 0};
+}
+
+/* Finds the oldest row of what was submitted from `since` on: rows of one piece of work follow one another. */
+static int find_oldest(csched_t *s, uint64_t since, uint64_t *number, uint64_t *end)
+{
+    const journey_t *journey = &s->journey;
+    uint64_t oldest = 0;
+    bool first = true;
+    for (bool more = true; more; first = false) {
+        pthread_mutex_lock(&s->lock);
+        if (first)
+            *number = *end = journey->written;
+        journey_missed(journey, &oldest);
+        for (uint32_t i = 0; (more = *number > oldest && journey_row(journey, *number - 1)->stamps[0] >= since);
+             --*number)
+            if (i++ == ROWS_A_LOCK)
+                break;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return *number <= oldest && oldest ? CSCHED_ESTALE : CSCHED_OK;
+}
+
+/* Reads the attempts that have been on a worker. */
+static int read_spells(csched_t *s, uint64_t number, uint64_t end, spells_t *spells)
+{
+    uint64_t missed = 0;
+    while (number < end && !missed) {
+        pthread_mutex_lock(&s->lock);
+        missed = journey_missed(&s->journey, &number);
+        for (uint32_t i = 0; i < ROWS_A_LOCK && number < end && !missed; i++, number++) {
+            const csched_journey_t *row = journey_row(&s->journey, number);
+            if (row->stamps[5] && row->worker != NO_WORKER)
+                add_row(spells, row);
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
+    return missed ? CSCHED_ESTALE : CSCHED_OK;
+}
+
+CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint32_t workers, uint64_t *idle)
+{
+    uint64_t number, end;
+    int result = find_oldest(s, began, &number, &end);
+    if (result != CSCHED_OK)
+        return result;
+    spells_t spells = {.at = malloc((end - number + 1) * sizeof *spells.at)};
+    result = spells.at ? read_spells(s, number, end, &spells) : CSCHED_ENOMEM;
+    if (result == CSCHED_OK)
+        result = csched_idle_of(spells.at, spells.count, began, ended, workers, idle);
+    free(spells.at);
+    return result;
+}

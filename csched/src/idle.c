@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-enum { ROWS_A_LOCK = 1024, NOT_SUBMITTED = 0, WAITS, READY, SENT, RUNS, OVER, STATES };
+enum { ROWS_A_LOCK = 1024, NOT_SUBMITTED = 0, PACKED, WAITS, READY, SENT, RUNS, OVER, STATES };
 
 typedef struct {
     uint64_t at;
@@ -46,10 +46,11 @@ static int earlier(const void *first, const void *second)
 /* Returns the end of what it wrote: a change to each state, or to those after `ready` of a later attempt. */
 static change_t *add_changes(change_t *change, const csched_spell_t *spell)
 {
-    const uint64_t times[] = {spell->submitted, spell->ready, spell->dispatched, spell->received, spell->returned};
+    const uint64_t times[] = {spell->packed,     spell->submitted, spell->ready,
+                              spell->dispatched, spell->received,  spell->returned};
     uint64_t at = 0;
-    for (uint16_t state = spell->again ? READY : WAITS; state <= OVER; state++) {
-        uint64_t time = times[state - WAITS];
+    for (uint16_t state = spell->again ? READY : PACKED; state <= OVER; state++) {
+        uint64_t time = times[state - PACKED];
         at = time > at ? time : at; /* the clock of a worker elsewhere is estimated */
         *change++ =
             (change_t){.at = at, .worker = spell->worker, .state = state, .fresh = spell->again && state == READY};
@@ -95,7 +96,9 @@ static void add_idle(const moment_t *m, uint64_t time, uint64_t *sums)
     sums[CSCHED_IDLE_DELIVERY] += time * take(&rest, m->to_come + m->of_state[READY]);
     sums[CSCHED_IDLE_IMBALANCE] += time * take(&rest, m->behind);
     sums[CSCHED_IDLE_CHAIN] += time * take(&rest, m->of_state[WAITS]);
-    sums[CSCHED_IDLE_SUBMISSION] += time * take(&rest, m->of_state[NOT_SUBMITTED]);
+    uint64_t packed = m->of_state[PACKED];
+    sums[packed ? CSCHED_IDLE_PACKING : CSCHED_IDLE_SUBMISSION] +=
+        time * take(&rest, packed + m->of_state[NOT_SUBMITTED]);
     sums[CSCHED_IDLE_UNUSED] += time * take(&rest, m->unused);
     sums[m->running == 1 && !m->behind ? CSCHED_IDLE_LAST : CSCHED_IDLE_IMBALANCE] += time * rest;
 }
@@ -159,8 +162,14 @@ static void add_row(spells_t *spells, const csched_journey_t *row)
         return;
     }
     spells->ticket = row->ticket;
-    spells->at[spells->count++] = (csched_spell_t){row->stamps[0], row->stamps[1], row->stamps[2],   row->stamps[3],
-                                                   row->stamps[6], row->worker,    row->attempt != 0};
+    spells->at[spells->count++] = (csched_spell_t){.packed = row->stamps[0] - (uint64_t)row->pack_ns,
+                                                   .submitted = row->stamps[0],
+                                                   .ready = row->stamps[1],
+                                                   .dispatched = row->stamps[2],
+                                                   .received = row->stamps[3],
+                                                   .returned = row->stamps[6],
+                                                   .worker = row->worker,
+                                                   .again = row->attempt != 0};
 }
 
 /* Finds the oldest row of what was submitted from `since` on: rows of one piece of work follow one another. */

@@ -6,7 +6,7 @@
 static csched_spell_t spell(uint32_t worker, uint64_t submitted, uint64_t ready, uint64_t sent, uint64_t start,
                             uint64_t end)
 {
-    return (csched_spell_t){submitted, ready, sent, start, end, worker, 0};
+    return (csched_spell_t){submitted, submitted, ready, sent, start, end, worker, 0};
 }
 
 /* One that was there from the start and went at once from the kernel to its worker. */
@@ -59,6 +59,15 @@ static void slow_submission_and_slow_delivery(void)
     EQUAL(sums[CSCHED_IDLE_DELIVERY], 8);
 }
 
+static void packing_is_told_from_the_cells_own_time(void)
+{
+    csched_spell_t large = spell(1, 6, 6, 6, 6, 8);
+    large.packed = 2;
+    EQUAL(IDLE(2, 8, task(0, 0, 8), large), 6);
+    EQUAL(sums[CSCHED_IDLE_SUBMISSION], 2);
+    EQUAL(sums[CSCHED_IDLE_PACKING], 4);
+}
+
 static void workers_without_any_task(void)
 {
     EQUAL(IDLE(4, 2, task(0, 0, 2), task(1, 0, 1)), 5);
@@ -69,7 +78,8 @@ static void workers_without_any_task(void)
 
 static void a_second_attempt_was_not_there_before_the_first_one_failed(void)
 {
-    csched_spell_t again = {0, 2, 2, 2, 4, 1, 1};
+    csched_spell_t again = spell(1, 0, 2, 2, 2, 4);
+    again.again = 1;
     EQUAL(IDLE(2, 4, task(0, 0, 2), again), 4);
     EQUAL(sums[CSCHED_IDLE_LAST], 4);
 }
@@ -77,12 +87,14 @@ static void a_second_attempt_was_not_there_before_the_first_one_failed(void)
 /* The rule, moment by moment, without sums that are kept up. */
 static void add_moment(const csched_spell_t *spells, uint32_t count, uint32_t workers, uint64_t now, uint64_t *into)
 {
-    uint32_t later = 0, waits = 0, ready = 0, sent[8] = {0}, runs[8] = {0}, known[8] = {0};
+    uint32_t later = 0, packed = 0, waits = 0, ready = 0, sent[8] = {0}, runs[8] = {0}, known[8] = {0};
     for (uint32_t i = 0; i < count; i++) {
         const csched_spell_t *at = &spells[i];
         known[at->worker] = 1;
-        if (now < at->submitted && !at->again)
+        if (now < at->packed && !at->again)
             later++;
+        else if (now < at->submitted && !at->again)
+            packed++;
         else if (now < at->ready)
             waits += !at->again;
         else if (now < at->dispatched)
@@ -105,7 +117,7 @@ static void add_moment(const csched_spell_t *spells, uint32_t count, uint32_t wo
     } order[] = {{CSCHED_IDLE_DELIVERY, to_come + ready},
                  {CSCHED_IDLE_IMBALANCE, behind},
                  {CSCHED_IDLE_CHAIN, waits},
-                 {CSCHED_IDLE_SUBMISSION, later},
+                 {packed ? CSCHED_IDLE_PACKING : CSCHED_IDLE_SUBMISSION, later + packed},
                  {CSCHED_IDLE_UNUSED, unused},
                  {running == 1 && !behind ? CSCHED_IDLE_LAST : CSCHED_IDLE_IMBALANCE, UINT32_MAX}};
     uint32_t rest = workers - running;
@@ -123,16 +135,17 @@ static void sums_are_those_of_each_moment(void)
         csched_spell_t spells[12];
         uint32_t count = (uint32_t)(next_random(&random) % 12);
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t at[5], last = 0;
-            for (int stage = 0; stage < 5; stage++)
+            uint64_t at[6], last = 0;
+            for (int stage = 0; stage < 6; stage++)
                 last = at[stage] = last + next_random(&random) % 6;
-            spells[i] = spell((uint32_t)(next_random(&random) % 8), at[0], at[1], at[2], at[3], at[4]);
+            spells[i] = spell((uint32_t)(next_random(&random) % 8), at[1], at[2], at[3], at[4], at[5]);
+            spells[i].packed = at[0];
             spells[i].again = next_random(&random) % 5 == 0;
         }
         uint64_t expected[CSCHED_IDLE_REASONS] = {0};
-        for (uint64_t now = 0; now < 20; now++)
+        for (uint64_t now = 0; now < 25; now++)
             add_moment(spells, count, 8, now, expected);
-        idle(spells, count, 8, 20);
+        idle(spells, count, 8, 25);
         for (int i = 0; i < CSCHED_IDLE_REASONS; i++)
             EQUAL(sums[i], expected[i]);
     }
@@ -176,6 +189,6 @@ static void overwritten_journeys_are_said(void)
 }
 
 MAIN(TEST(a_chain_keeps_the_other_worker_waiting), TEST(a_slow_last_task_is_told_from_imbalance),
-     TEST(slow_submission_and_slow_delivery), TEST(workers_without_any_task),
-     TEST(a_second_attempt_was_not_there_before_the_first_one_failed), TEST(sums_are_those_of_each_moment),
-     TEST(journeys_of_one_piece_of_work), TEST(overwritten_journeys_are_said))
+     TEST(slow_submission_and_slow_delivery), TEST(packing_is_told_from_the_cells_own_time),
+     TEST(workers_without_any_task), TEST(a_second_attempt_was_not_there_before_the_first_one_failed),
+     TEST(sums_are_those_of_each_moment), TEST(journeys_of_one_piece_of_work), TEST(overwritten_journeys_are_said))

@@ -117,7 +117,8 @@ def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex:
         found = of(ex)
     assert found is not None
     assert found.reasons is not None
-    assert found.reasons.submission > found.idle / 2
+    assert found.reasons.packing > found.idle / 2
+    assert "idle while the kernel packed arguments" in found.sentence
 
 
 def test_idle_time_of_one_run_is_explained_where_no_other_ran(ex: Executor) -> None:

@@ -16,6 +16,7 @@ class Idle:
 
     unused: float = 0.0  # workers for which there was no task at all
     submission: float = 0.0  # the next task was not yet submitted
+    packing: float = 0.0  # the same, while the kernel packed arguments
     delivery: float = 0.0  # a task was ready and had not reached the worker
     chain: float = 0.0  # the tasks that were left waited for results of others
     imbalance: float = 0.0  # the tasks that were left ran on other workers, or were queued there
@@ -24,7 +25,7 @@ class Idle:
     @property
     def seconds(self) -> float:
         """The sum."""
-        return self.unused + self.submission + self.delivery + self.chain + self.imbalance + self.last
+        return sum(getattr(self, each.name) for each in fields(self))
 
     def scaled(self, seconds: float) -> Idle:
         """Return the same shares of another sum."""
@@ -47,6 +48,7 @@ class Idle:
 _WORDS = {  # what workers were, by reason
     "unused": "idle for want of tasks",
     "submission": "idle until more tasks were submitted",
+    "packing": "idle while the kernel packed arguments",
     "delivery": "idle until ready tasks reached them",
     "chain": "idle while tasks waited for results of others",
     "imbalance": "idle beside workers that had more to do",

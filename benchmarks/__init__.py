@@ -28,6 +28,7 @@ OWN = {
     "dask-graphs": "What does a task of a Dask graph cost with Cellmill beneath, and with Dask's own schedulers?",
     "parsl-apps": "How many no-op apps per second does Parsl run with Cellmill beneath, and with its own executors?",
     "memo-hits": "How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?",
+    "checkpoints": "What does it cost to keep the results of a map as they come, so that it goes on after any death?",
     "records": "What does it cost to record runs, and how large and how quick to open is a record of many tasks?",
     "screens": "How busy does a docking screen keep many workers, with rounds that overlap and without?",
     "producers": "How long do large values take on a cluster from the tasks that make them to those that use them?",

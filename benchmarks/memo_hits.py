@@ -1,7 +1,4 @@
-"""How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?
-
-What `checkpoint=` costs is told for no-ops, by the element, and for tasks of a millisecond, as a share.
-"""
+"""How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?"""
 
 from __future__ import annotations
 
@@ -19,33 +16,23 @@ from cellmill.bench.harness import Benchmark, Metric
 from cellmill.bench.turn import Sizes, Turn
 
 
-def metrics(sizes: Sizes) -> list[Metric]:
+def metrics(_: Sizes) -> list[Metric]:
     """See the module."""
-    count = int(sizes["elements"])
     return [
         Metric("cell", "a number, kept in memory, of a function of a cell", "us", "lower"),
         Metric("memory", "the same of a function of a module, whose files are looked at", "us", "lower"),
         Metric("disk", "a number, kept on disk", "us", "lower"),
         Metric("array", "an array of 1 MB, kept on disk by its content", "us", "lower"),
-        Metric("plain", f"a map of {count:,} no-ops", "elements/s"),
-        Metric("checkpoint", "the same with a checkpoint", "elements/s"),
-        Metric("again", "the same again, all kept", "elements/s"),
-        Metric(
-            "share",
-            f"a map of {count // 10:,} tasks of 1 ms with a checkpoint, against without",
-            "x",
-            "lower",
-        ),
     ]
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     """One library: the median of the times of single hits, as its user waits for them."""
     with tempfile.TemporaryDirectory() as folder:
-        return _TURNS[runtime](Path(folder), workers, int(sizes["hits"]), int(sizes["elements"]))
+        return _TURNS[runtime](Path(folder), workers, int(sizes["hits"]))
 
 
-def _of_cellmill(folder: Path, workers: int, hits: int, elements: int) -> Turn:
+def _of_cellmill(folder: Path, workers: int, hits: int) -> Turn:
     numpy = importlib.import_module("numpy")
     with cellmill.Executor(workers) as ex:
         of_cell: dict[str, Any] = {"__name__": "__main__"}
@@ -61,28 +48,17 @@ def _of_cellmill(folder: Path, workers: int, hits: int, elements: int) -> Turn:
             "disk": _hit(lambda: disk(1).result(), hits),
             "array": _hit(lambda: array(large).result(), hits),
         }
-        list(ex.map(successor, range(elements)))
-        for name, file in ("plain", None), ("checkpoint", folder / "kept"), ("again", folder / "kept"):
-            start = time.perf_counter()
-            list(ex.map(successor, range(elements), checkpoint=file))
-            found[name] = elements / (time.perf_counter() - start)
-        seconds = []
-        for file in None, folder / "of a millisecond":
-            start = time.perf_counter()
-            list(ex.map(millisecond, range(elements // 10), checkpoint=file))
-            seconds.append(time.perf_counter() - start)
-        found["share"] = seconds[1] / seconds[0]
     return Turn(found)
 
 
-def _of_joblib(folder: Path, _: int, hits: int, __: int) -> Turn:
+def _of_joblib(folder: Path, _: int, hits: int) -> Turn:
     numpy = importlib.import_module("numpy")
     memory = importlib.import_module("joblib").Memory(folder, verbose=0)
     one, array, large = memory.cache(successor), memory.cache(total), numpy.ones(125_000)
     return Turn({"disk": _hit(lambda: one(1), hits), "array": _hit(lambda: array(large), hits)})
 
 
-def _of_parsl(folder: Path, workers: int, hits: int, __: int) -> Turn:
+def _of_parsl(folder: Path, workers: int, hits: int) -> Turn:
     parsl, executors = importlib.import_module("parsl"), importlib.import_module("parsl.executors")
     config = parsl.Config(
         executors=[executors.ThreadPoolExecutor(max_threads=workers)],
@@ -94,7 +70,7 @@ def _of_parsl(folder: Path, workers: int, hits: int, __: int) -> Turn:
         return Turn({"memory": _hit(lambda: app(1).result(), hits)})
 
 
-_TURNS: dict[str, Callable[[Path, int, int, int], Turn]] = {
+_TURNS: dict[str, Callable[[Path, int, int], Turn]] = {
     "cellmill": _of_cellmill,
     "joblib": _of_joblib,
     "parsl": _of_parsl,
@@ -104,14 +80,6 @@ _TURNS: dict[str, Callable[[Path, int, int, int], Turn]] = {
 def successor(x: int) -> int:
     """The next number."""
     return x + 1
-
-
-def millisecond(x: int) -> int:
-    """The number itself, after a millisecond of work."""
-    until = time.perf_counter() + 1e-3
-    while time.perf_counter() < until:
-        pass
-    return x
 
 
 def total(array: Any) -> float:
@@ -141,8 +109,8 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill", "joblib", "parsl"),
-    full={"hits": 1_000, "elements": 100_000},
-    quick={"hits": 200, "elements": 5_000},
+    full={"hits": 1_000},
+    quick={"hits": 200},
     own={"joblib": "joblib.Memory", "parsl": "Parsl, with threads"},
     missing=_missing,
 )

@@ -18,7 +18,7 @@ from cellmill.bench.harness import Benchmark, Metric
 from cellmill.bench.turn import Sizes, Turn
 from cellmill.examples import examples_folder
 
-PACKAGES = ("rdkit", "sklearn")
+PACKAGES = ("rdkit", "sklearn", "meeko", "vina")
 SEARCHES = 2  # of each molecule
 
 
@@ -34,13 +34,13 @@ def metrics(sizes: Sizes) -> list[Metric]:
 def turn(runtime: str, _: int, sizes: Sizes) -> Turn:
     """One screen; with ``barrier`` a round is chosen when the one before has landed."""
     sys.path.insert(0, examples_folder())
-    library, records, screen = (
-        importlib.import_module(f"docking.{name}") for name in ("library", "records", "screen")
+    inputs, library, records, screen = (
+        importlib.import_module(f"docking.{name}") for name in ("inputs", "library", "records", "screen")
     )
     workers, per_round, seconds = int(sizes["workers"]), int(sizes["per_round"]), float(sizes["seconds"])
     smiles = library.couple(library.pairs(int(sizes["library"]), seed=2))
     entries = [records.Entry(row, text, f"m{row}") for row, text in enumerate(smiles, start=1)]
-    with cellmill.Executor(workers) as ex:
+    with cellmill.Executor(workers, preload=inputs.PRELOADED) as ex:
         cellmill.set_default_executor(ex)
         ex.run_on_workers(int)
 

@@ -8,13 +8,20 @@ from typing import Any
 
 from docking.records import Box, DockingInputError, DockSettings, Selection, Verdict, unchecked
 
+# What tasks of a screen need: imported once before workers are forked, where 64 of them would import it 64 times.
+PRELOADED = (
+    *("rdkit.Chem.AllChem", "meeko", "vina", "sklearn.ensemble", "sklearn.linear_model"),
+    *("docking.dock", "docking.screen"),
+)
+
 
 def use_backend(options: argparse.Namespace) -> Any:
     """Have the tasks of this screen run where they are meant to; returns the executor."""
     import cellmill
 
     try:
-        executor = cellmill.Executor(options.workers, backend=options.backend)
+        preload = PRELOADED if options.backend == "local" else ()
+        executor = cellmill.Executor(options.workers, backend=options.backend, preload=preload)
     except (cellmill.BackendError, cellmill.UsageError) as error:
         raise DockingInputError(str(error)) from error
     cellmill.set_default_executor(executor)

@@ -44,6 +44,7 @@ IN_A_CHECKOUT = (
     "dask-graphs",
     "parsl-apps",
     "memo-hits",
+    "checkpoints",
     "records",
     "screens",
     "producers",

@@ -33,6 +33,9 @@ with contextlib.suppress(ModuleNotFoundError):  # tests of an installed wheel do
 # nbformat's schemas do without one of their formats: its parser is made on import, in most of nbformat's time.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
+if sys.version_info < (3, 12):  # Dask's profiler may deadlock a process there, see dask_options.own_settings
+    os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # in a shell's background job; programs would inherit that

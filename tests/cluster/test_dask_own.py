@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,16 @@ def test_a_worker_that_dask_drops_is_replaced() -> None:
         after = set(ex.run_on_workers(os.getpid))
         assert len(after) == 2
         assert len(after & before) == 1
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="of CPython 3.11 alone")
+def test_a_profiler_that_may_stop_the_process_is_off() -> None:
+    from dask import config
+
+    name = "distributed.worker.profile.enabled"
+    with config.set({name: True}), Executor(1, backend="dask") as ex:
+        assert ex.submit(config.get, name).result(SECONDS) is False
+        assert config.get(name) is True
 
 
 class Specified:

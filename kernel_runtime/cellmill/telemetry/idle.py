@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
@@ -25,7 +26,7 @@ class Idle:
     @property
     def seconds(self) -> float:
         """The sum."""
-        return sum(getattr(self, each.name) for each in fields(self))
+        return math.fsum(getattr(self, each.name) for each in fields(self))
 
     def scaled(self, seconds: float) -> Idle:
         """Return the same shares of another sum."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import logging
 import os
 import threading
 import time
@@ -21,7 +20,7 @@ from .dask_demand import Placeholders
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_left import DaskStore
-from .dask_options import RENAMED, check_options, check_script, check_security, imported, unreached
+from .dask_options import check_options, check_script, check_security, imported, own_settings, unreached
 from .dask_own import OwnWorkers, let_spawn
 from .dask_quiet import large_message, leave
 from .dask_releases import Releases
@@ -99,18 +98,7 @@ class DaskEngine:
     def _start(self, workers: int) -> int:
         check_script()
         self._folder = folders.private("dask")
-        settings: dict[str, Any] = {
-            "n_workers": workers,
-            "threads_per_worker": 1,
-            "processes": True,
-            "dashboard_address": "127.0.0.1:0",  # None would take the usual port, with a warning where that is taken
-            "scheduler_kwargs": {"dashboard": False},
-            "worker_dashboard_address": None,
-            "silence_logs": logging.CRITICAL,
-            "local_directory": self._folder,
-            **self._security,
-            **{RENAMED.get(name, name): value for name, value in self._options.items()},
-        }
+        settings = own_settings(workers, self._folder, self._options) | self._security
         try:
             let_spawn()
             self._cluster = self._distributed.LocalCluster(**settings)

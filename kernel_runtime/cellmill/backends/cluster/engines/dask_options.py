@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+import logging
 import multiprocessing
 import os
 import sys
@@ -30,6 +31,26 @@ def imported() -> Any:
             "pip install 'cellmill[dask]'"
         ) from error
     return distributed
+
+
+def own_settings(workers: int, folder: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a LocalCluster of our own: no open ports, and what the user's ``options`` say."""
+    settings: dict[str, Any] = {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": "127.0.0.1:0",  # None would take the usual port, with a warning where that is taken
+        "scheduler_kwargs": {"dashboard": False},
+        "worker_dashboard_address": None,
+        "silence_logs": logging.CRITICAL,
+        "local_directory": folder,
+        **{RENAMED.get(name, name): value for name, value in options.items()},
+    }
+    if settings["processes"] and sys.version_info < (3, 12):
+        # Dask's profiler may stop a process for good: it looks at all threads, a collection begins meanwhile, and a
+        # thread comes in between that waits for the list of threads while it holds the GIL (CPython's issue 106883).
+        settings["config"] = {"distributed.worker.profile.enabled": False}
+    return settings
 
 
 def check_options(distributed: Any, options: dict[str, Any], own: bool) -> None:

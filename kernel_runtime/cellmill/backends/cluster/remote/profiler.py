@@ -5,6 +5,7 @@ Nothing is sent from here: the caller asks, now and then, for what is new. One t
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -81,7 +82,7 @@ class RemoteProfiler:
             pause = max(least, (time.thread_time() - began) / MOST_SHARE)
 
     def _sample(self, ns: int) -> None:
-        frames = sys._current_frames()
+        frames = _current_frames()
         for runner in self._runners():
             function, top = runner.function, frames.get(runner.thread)
             if not runner.ticket or top is None:
@@ -89,6 +90,19 @@ class RemoteProfiler:
             part = user_part(_stack(top), RemoteRunner.calls)
             if part is not None:
                 self._tree.add(function, part, ns)
+
+
+def _current_frames() -> dict[int, FrameType]:
+    """Return the frames of all threads, without a collection meanwhile: before Python 3.12 one that lets another thread
+    run may end in a deadlock with that.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _stack(frame: FrameType | None) -> list[Any]:

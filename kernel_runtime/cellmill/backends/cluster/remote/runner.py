@@ -49,6 +49,7 @@ class RemoteRunner:
         self.context = RemoteContext()
         self.output = OutputCapture(self)
         self.thread = 0  # that runs a pack now
+        self.raised = False  # an interrupt that may not have come yet
         self.ticket = 0  # of the task in hand
         self.function = 0
         self.element = 0
@@ -347,6 +348,7 @@ class RemoteRunner:
         with self._hearing:
             self.stopped.update(tickets)
             if self.thread and self.ticket in self.stopped:
+                self.raised = True
                 _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
 
     def withdraw(self, packs: list[int]) -> dict[int, int]:
@@ -385,8 +387,9 @@ class RemoteRunner:
             try:
                 with self._hearing:
                     thread, self.thread, self.ticket = self.thread, 0, 0
-                    if thread:
+                    if self.raised:  # else not: it takes the interpreter's lock of threads
                         _raise_in_thread(ctypes.c_ulong(thread), None)
+                        self.raised = False
                     if over:
                         self._work = None
                         self.stopped.clear()

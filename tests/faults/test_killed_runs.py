@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import cellmill
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Program
 
 PROGRAM = """
 import pathlib, sys, time
@@ -42,7 +42,7 @@ RIGHT = f"{sum(x * x for x in range(300))} {sum(x**3 for x in range(130))}"
 def run(program: Path, folder: Path, seconds: float) -> tuple[str, float]:
     """Run the program for so long at most after it has begun; what it printed then, and how long it took."""
     command = [sys.executable, program, folder]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "begun\n", process.stderr.read()

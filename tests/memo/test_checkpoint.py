@@ -15,7 +15,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Program
 
 
 def test_a_map_goes_on_from_its_file(ex: Executor, tmp_path: Path) -> None:
@@ -88,9 +88,7 @@ def run_killed(folder: Path, draws: random.Random) -> int:
     for kills in range(1000):
         stop_at, before = given + draws.randrange(1, 80), len(ran.read_text().split())
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(
-            [sys.executable, program, folder / "kept", ran, str(stop_at)], **pipes
-        ) as process:
+        with Program([sys.executable, program, folder / "kept", ran, str(stop_at)], **pipes) as process:
             out, errors = process.communicate(timeout=2 * SECONDS)
         lines = out.split()
         assert process.returncode == (0 if lines[-1] == "whole" else -signal.SIGKILL), errors

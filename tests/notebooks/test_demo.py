@@ -17,6 +17,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.support.helpers import Program
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
 
@@ -78,7 +80,7 @@ def test_a_demo_whose_kernel_is_killed_goes_on(tmp_path: Path) -> None:
     path = os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])
     options: dict[str, Any] = {"env": os.environ | settings | {"PYTHONPATH": path}, "text": True}
     rows = out / "dockings.jsonl"
-    with subprocess.Popen(command, stderr=subprocess.PIPE, **options) as first:
+    with Program(command, stderr=subprocess.PIPE, **options) as first:
         while not rows.exists() or rows.read_text().count("\n") < 5:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 first.wait(0.1)

@@ -18,7 +18,7 @@ import cellmill
 from cellmill import Executor, cli
 from cellmill.views.terminal import play
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate
+from tests.support.helpers import SECONDS, Gate, Program
 
 
 def fails_at_tens(x: int) -> int:
@@ -165,7 +165,7 @@ for value in ex.map(f, range(300_000), chunksize=20):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_kernel_leaves_what_was_written(tmp_path: Path, seed: int) -> None:
     folder = tmp_path / "runs"
-    with subprocess.Popen([sys.executable, "-c", KILLED, f"{folder}/"], stdout=subprocess.PIPE) as process:
+    with Program([sys.executable, "-c", KILLED, f"{folder}/"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         least = random.Random(seed).randrange(2000, 40_000)

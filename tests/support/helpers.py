@@ -47,12 +47,21 @@ class Gate:
         _open_ends.update(self._ends.values())
 
 
-def start_script(folder: Path, code: str, *args: str, **how: Any) -> subprocess.Popen[str]:
+class Program(subprocess.Popen[str]):
+    """A process that a failing test does not wait for."""
+
+    def __exit__(self, kind: type[BaseException] | None, *more: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *more)
+
+
+def start_script(folder: Path, code: str, *args: str, **how: Any) -> Program:
     """Start a program of its own, whose functions and classes are those of ``__main__``."""
     path = folder / "script.py"
     path.write_text(textwrap.dedent(code))
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-X", "faulthandler", str(path), *args], **{**pipes, **how})
+    return Program([sys.executable, "-X", "faulthandler", str(path), *args], **{**pipes, **how})
 
 
 def run_script(folder: Path, code: str, *args: str, limit: float = 60) -> tuple[str, str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+
+HELD_SECONDS = 90.0  # an executor whose test fails waits for its tasks: the failure is told soon after
 
 
 def double(x: Any) -> Any:
@@ -46,6 +49,8 @@ def hold(folder: str, value: Any = None) -> Any:
     with open(Path(folder, "started"), "wb", buffering=0) as started:
         started.write(b"s")
     with open(Path(folder, "open"), "rb", buffering=0) as gate:
+        if not select.select([gate], [], [], HELD_SECONDS)[0]:
+            raise TimeoutError("the gate stays closed: the test has failed")
         gate.read(1)
     return value
 

@@ -232,6 +232,12 @@ enum { /* why a worker had no task */
        CSCHED_IDLE_REASONS = 7
 };
 
+typedef struct { /* how many workers there are from a moment on */
+    uint64_t at;
+    uint32_t count;
+    uint32_t reserved;
+} csched_workers_t;
+
 typedef struct { /* one attempt of a task, or chunk, on its way; nanoseconds on one clock */
     uint64_t packed; /* when the kernel began to pack its arguments, or `submitted` */
     uint64_t submitted, ready, dispatched, received, returned;
@@ -333,13 +339,13 @@ int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
 
-/* Adds up why `workers` workers, all there between these two moments of one piece of work, had no task, from the journeys of
- * its attempts: CSCHED_IDLE_REASONS sums of nanoseconds. Called without the GIL: 0.6 us an attempt at most. CSCHED_ESTALE: some
- * of these journeys were overwritten. */
-int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint32_t workers, uint64_t *idle);
-/* The same of given attempts. */
-int csched_idle_of(const csched_spell_t *spells, uint64_t count, uint64_t began, uint64_t ended, uint32_t workers,
-                   uint64_t *idle);
+/* Adds up why workers had no task between these two moments of one piece of work, from the journeys of its attempts:
+ * CSCHED_IDLE_REASONS sums of nanoseconds. Called without the GIL: 0.6 us an attempt at most. CSCHED_ESTALE: some of these
+ * journeys, or how many workers there were, have been overwritten. */
+int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint64_t *idle);
+/* The same of given attempts and workers: from the times of `workers` on there are so many. */
+int csched_idle_of(const csched_spell_t *spells, uint64_t count, const csched_workers_t *workers, uint32_t changes,
+                   uint64_t began, uint64_t ended, uint64_t *idle);
 
 /* Fills `slow` with the at most CSCHED_SLOWEST tasks that ran longest in the present piece of work, elements of chunks one
  * by one, the longest first; returns their number. */

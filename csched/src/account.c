@@ -50,6 +50,24 @@ void account_worker(accounts_t *accounts, int change, uint64_t now)
     accounts->capacity = capacity_at(accounts, now);
     accounts->since = now > accounts->since ? now : accounts->since;
     accounts->ready += (uint32_t)change;
+    accounts->changes[accounts->changed++ % CHANGES_KEPT] = (csched_workers_t){accounts->since, accounts->ready, 0};
+}
+
+uint32_t account_changes(const accounts_t *accounts, uint64_t since, csched_workers_t *changes)
+{
+    uint64_t number = accounts->changed, oldest = number > CHANGES_KEPT ? number - CHANGES_KEPT : 0;
+    uint32_t count = 0;
+    while (number > oldest && accounts->changes[(number - 1) % CHANGES_KEPT].at > since)
+        number--;
+    if (number > oldest)
+        number--; /* the one before */
+    else if (oldest)
+        return 0;
+    else
+        changes[count++] = (csched_workers_t){since, 0, 0};
+    for (; number < accounts->changed && count < CHANGES_KEPT; number++)
+        changes[count++] = accounts->changes[number % CHANGES_KEPT];
+    return count;
 }
 
 /* -- tasks */

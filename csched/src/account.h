@@ -13,7 +13,7 @@
 #include "csched_views.h"
 #include "graph.h"
 
-enum { CHAINS_ENDED = 65536 };
+enum { CHAINS_ENDED = 65536, CHANGES_KEPT = 256 };
 
 typedef struct { /* the longest chain of tasks that ends with the inputs of a task, or with the task itself */
     uint64_t ticket; /* of that task */
@@ -47,6 +47,8 @@ typedef struct {
 
     uint64_t capacity, since; /* worker-nanoseconds until `since`, from when on there are `ready` workers */
     uint32_t ready;
+    csched_workers_t changes[CHANGES_KEPT]; /* of `ready`: the newest, a ring */
+    uint64_t changed; /* how often */
     uint64_t spent; /* by workers on tasks */
 
     moved_t *moved; /* by function */
@@ -72,6 +74,9 @@ void accounts_close(accounts_t *accounts);
 int account_open(accounts_t *accounts, uint32_t run); /* an empty account for this run */
 /* A worker has become ready (1), or is gone (-1). */
 void account_worker(accounts_t *accounts, int change, uint64_t now);
+/* Copies the numbers of workers from `since` on, the first of which was there before, or begins with it; returns how many
+ * these are, 0 where they are not all kept. `changes`: room for CHANGES_KEPT. */
+uint32_t account_changes(const accounts_t *accounts, uint64_t since, csched_workers_t *changes);
 void account_submitted(accounts_t *accounts, const task_t *task); /* begins the accounts that have no task yet */
 /* `task` takes the result of the task `from`. */
 void account_input(accounts_t *accounts, const task_t *task, uint64_t from);

@@ -32,8 +32,15 @@ typedef struct {
     uint64_t running; /* workers that run one */
     uint64_t to_come; /* workers that run none, and have one in their queue */
     uint64_t behind; /* attempts in the assigned of workers that run one */
-    uint64_t unused, workers;
+    uint64_t known; /* workers that have a task at some time */
+    uint64_t workers; /* that are there */
 } moment_t;
+
+typedef struct { /* the time that is left to be added up */
+    uint64_t now, ended;
+    const csched_workers_t *workers; /* the next change of their number */
+    uint32_t changes;
+} span_t;
 
 static int earlier(const void *first, const void *second)
 {
@@ -99,7 +106,7 @@ static void add_idle(const moment_t *m, uint64_t time, uint64_t *sums)
     uint64_t packed = m->of_state[PACKED];
     sums[packed ? CSCHED_IDLE_PACKING : CSCHED_IDLE_SUBMISSION] +=
         time * take(&rest, packed + m->of_state[NOT_SUBMITTED]);
-    sums[CSCHED_IDLE_UNUSED] += time * take(&rest, m->unused);
+    sums[CSCHED_IDLE_UNUSED] += time * take(&rest, m->workers > m->known ? m->workers - m->known : 0);
     sums[m->running == 1 && !m->behind ? CSCHED_IDLE_LAST : CSCHED_IDLE_IMBALANCE] += time * rest;
 }
 
@@ -113,43 +120,50 @@ static uint32_t most_workers(const csched_spell_t *spells, uint64_t count)
 
 static void begin(moment_t *m, const csched_spell_t *spells, uint64_t count)
 {
-    uint64_t known = 0;
     for (uint64_t i = 0; i < count; i++) {
         assigned_t *queue = &m->assigned[spells[i].worker];
         m->of_state[NOT_SUBMITTED] += !spells[i].again;
-        known += !queue->known;
+        m->known += !queue->known;
         queue->known = true;
     }
-    m->unused = m->workers > known ? m->workers - known : 0;
 }
 
-CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, uint64_t began, uint64_t ended,
-                                 uint32_t workers, uint64_t *idle)
+/* Adds up the time from `now` to `until`, in which workers may come and go. */
+static void add_time(span_t *span, moment_t *m, uint64_t until, uint64_t *idle)
 {
-    moment_t moment = {.workers = workers,
-                       .assigned = calloc(most_workers(spells, count) + 1, sizeof *moment.assigned)};
-    change_t *changes = malloc((count * OVER + 1) * sizeof *changes), *end = changes;
+    until = until < span->ended ? until : span->ended;
+    while (span->now < until) {
+        while (span->changes && span->workers->at <= span->now) {
+            m->workers = span->workers++->count;
+            span->changes--;
+        }
+        uint64_t next = span->changes && span->workers->at < until ? span->workers->at : until;
+        add_idle(m, next - span->now, idle);
+        span->now = next;
+    }
+}
+
+CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, const csched_workers_t *workers,
+                                 uint32_t changes, uint64_t began, uint64_t ended, uint64_t *idle)
+{
+    moment_t moment = {.assigned = calloc(most_workers(spells, count) + 1, sizeof *moment.assigned)};
+    change_t *steps = malloc((count * OVER + 1) * sizeof *steps), *end = steps;
     memset(idle, 0, CSCHED_IDLE_REASONS * sizeof *idle);
-    if (moment.assigned && changes) {
+    if (moment.assigned && steps) {
+        span_t span = {began, ended, workers, changes};
         begin(&moment, spells, count);
         for (uint64_t i = 0; i < count; i++)
             end = add_changes(end, &spells[i]);
-        qsort(changes, (size_t)(end - changes), sizeof *changes, earlier);
-        uint64_t now = began;
-        for (const change_t *change = changes; change < end; change++) {
-            uint64_t until = change->at < ended ? change->at : ended;
-            if (until > now) {
-                add_idle(&moment, until - now, idle);
-                now = until;
-            }
-            apply(&moment, change);
+        qsort(steps, (size_t)(end - steps), sizeof *steps, earlier);
+        for (const change_t *step = steps; step < end; step++) {
+            add_time(&span, &moment, step->at, idle);
+            apply(&moment, step);
         }
-        if (ended > now)
-            add_idle(&moment, ended - now, idle);
+        add_time(&span, &moment, ended, idle);
     }
-    int result = moment.assigned && changes ? CSCHED_OK : CSCHED_ENOMEM;
+    int result = moment.assigned && steps ? CSCHED_OK : CSCHED_ENOMEM;
     free(moment.assigned);
-    free(changes);
+    free(steps);
     return result;
 }
 
@@ -209,16 +223,20 @@ static int read_spells(csched_t *s, uint64_t number, uint64_t end, spells_t *spe
     return missed ? CSCHED_ESTALE : CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint32_t workers, uint64_t *idle)
+CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint64_t *idle)
 {
+    csched_workers_t workers[CHANGES_KEPT];
+    pthread_mutex_lock(&s->lock);
+    uint32_t changes = account_changes(&s->accounts, began, workers);
+    pthread_mutex_unlock(&s->lock);
     uint64_t number, end;
-    int result = find_oldest(s, began, &number, &end);
+    int result = changes ? find_oldest(s, began, &number, &end) : CSCHED_ESTALE;
     if (result != CSCHED_OK)
         return result;
     spells_t spells = {.at = malloc((end - number + 1) * sizeof *spells.at)};
     result = spells.at ? read_spells(s, number, end, &spells) : CSCHED_ENOMEM;
     if (result == CSCHED_OK)
-        result = csched_idle_of(spells.at, spells.count, began, ended, workers, idle);
+        result = csched_idle_of(spells.at, spells.count, workers, changes, began, ended, idle);
     free(spells.at);
     return result;
 }

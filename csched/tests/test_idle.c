@@ -21,7 +21,7 @@ static uint64_t sums[CSCHED_IDLE_REASONS];
 static uint64_t idle(const csched_spell_t *spells, uint64_t count, uint32_t workers, uint64_t ended)
 {
     uint64_t sum = 0;
-    OK(csched_idle_of(spells, count, 0, ended, workers, sums));
+    OK(csched_idle_of(spells, count, &(csched_workers_t){0, workers, 0}, 1, 0, ended, sums));
     for (int i = 0; i < CSCHED_IDLE_REASONS; i++)
         sum += sums[i];
     return sum;
@@ -66,6 +66,31 @@ static void packing_is_told_from_the_cells_own_time(void)
     EQUAL(IDLE(2, 8, task(0, 0, 8), large), 6);
     EQUAL(sums[CSCHED_IDLE_SUBMISSION], 2);
     EQUAL(sums[CSCHED_IDLE_PACKING], 4);
+}
+
+static csched_journey_t *append(csched_t *s, uint64_t ticket, uint16_t worker, uint64_t start, uint64_t end)
+{
+    csched_journey_t *row = journey_append(&s->journey);
+    *row = (csched_journey_t){.ticket = ticket, .worker = worker, .stamps = {100, 100, start, start, start, end, end}};
+    return row;
+}
+
+static void workers_come_and_go(void)
+{
+    csched_t *s;
+    OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    account_worker(&s->accounts, 1, 110);
+    append(s, 1, 0, 110, 150);
+    account_worker(&s->accounts, 1, 120); /* late, and for nothing */
+    account_worker(&s->accounts, -1, 130);
+    OK(csched_idle(s, 100, 150, sums));
+    EQUAL(sums[CSCHED_IDLE_UNUSED], 10);
+    for (int i = 1; i < CSCHED_IDLE_REASONS; i++)
+        EQUAL(sums[i], 0);
+    for (uint64_t i = 0; i < CHANGES_KEPT; i++)
+        account_worker(&s->accounts, i % 2 ? -1 : 1, 131 + i);
+    EQUAL(csched_idle(s, 100, 150, sums), CSCHED_ESTALE); /* how many there were is not known any more */
+    csched_destroy(s);
 }
 
 static void workers_without_any_task(void)
@@ -151,24 +176,19 @@ static void sums_are_those_of_each_moment(void)
     }
 }
 
-static csched_journey_t *append(csched_t *s, uint64_t ticket, uint16_t worker, uint64_t start, uint64_t end)
-{
-    csched_journey_t *row = journey_append(&s->journey);
-    *row = (csched_journey_t){.ticket = ticket, .worker = worker, .stamps = {100, 100, start, start, start, end, end}};
-    return row;
-}
-
 static void journeys_of_one_piece_of_work(void)
 {
     csched_t *s;
     OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    account_worker(&s->accounts, 1, 3);
+    account_worker(&s->accounts, 1, 4);
     append(s, 1, 0, 10, 90)->stamps[0] = 5; /* of earlier work */
     for (int element = 0; element < 3; element++) /* a chunk is one stretch, from when it came to when it went */
         append(s, 2, 0, 100, 160);
     append(s, 3, 1, 100, 120);
     append(s, 4, NO_WORKER, 0, 0); /* cancelled */
     append(s, 3, 1, 120, 140)->attempt = 1;
-    OK(csched_idle(s, 100, 160, 2, sums));
+    OK(csched_idle(s, 100, 160, sums));
     EQUAL(sums[CSCHED_IDLE_LAST], 20);
     for (int i = 0; i < CSCHED_IDLE_LAST; i++)
         EQUAL(sums[i], 0);
@@ -179,16 +199,17 @@ static void overwritten_journeys_are_said(void)
 {
     csched_t *s;
     OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    account_worker(&s->accounts, 1, 3);
     append(s, 1, 0, 10, 90)->stamps[0] = 5;
     for (uint64_t i = 0; i < 1023; i++)
         append(s, 2 + i, 0, 100 + i, 101 + i);
-    OK(csched_idle(s, 100, 1123, 1, sums));
+    OK(csched_idle(s, 100, 1123, sums));
     append(s, 2000, 0, 1123, 1124); /* where the one of earlier work was */
-    EQUAL(csched_idle(s, 100, 1124, 1, sums), CSCHED_ESTALE);
+    EQUAL(csched_idle(s, 100, 1124, sums), CSCHED_ESTALE);
     csched_destroy(s);
 }
 
 MAIN(TEST(a_chain_keeps_the_other_worker_waiting), TEST(a_slow_last_task_is_told_from_imbalance),
-     TEST(slow_submission_and_slow_delivery), TEST(packing_is_told_from_the_cells_own_time),
+     TEST(slow_submission_and_slow_delivery), TEST(packing_is_told_from_the_cells_own_time), TEST(workers_come_and_go),
      TEST(workers_without_any_task), TEST(a_second_attempt_was_not_there_before_the_first_one_failed),
      TEST(sums_are_those_of_each_moment), TEST(journeys_of_one_piece_of_work), TEST(overwritten_journeys_are_said))

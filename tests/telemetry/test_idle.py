@@ -51,3 +51,15 @@ def test_many_tasks_and_a_slow_last_one(chunksize: int | None) -> None:
     assert reasons is not None
     assert reasons.seconds == pytest.approx(account.idle)
     assert reasons.last >= 0.9 * PAUSE  # one worker, while the other one slept
+
+
+def test_workers_may_come_late_and_go() -> None:
+    with Executor(1) as pool:
+        kept = pool.map(sleeps, [PAUSE / 5] * 10, chunksize=1)  # the worker is started for it
+        assert next(kept) is None
+        pool.set_workers(2)
+        assert list(kept) == [None] * 9
+        account = cellmill.account(None, pool)
+    reasons = account.reasons
+    assert reasons is not None
+    assert reasons.seconds == pytest.approx(account.idle)

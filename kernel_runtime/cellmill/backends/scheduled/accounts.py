@@ -84,23 +84,13 @@ def sums_of(scheduler: Scheduler, run: int | None) -> Any:
 
 def why_idle(scheduler: Scheduler, sums: Any) -> Idle | None:
     """Return why workers were idle in the present piece of work, which is over; None where that is not known exactly:
-    their number changed, or some attempts have left no stamps.
+    some attempts have left no stamps.
     """
-    workers = workers_of(sums)
     found = nogil_ffi.new("uint64_t[]", IDLE_REASONS)
-    if (
-        workers is None
-        or nogil.csched_idle(scheduler.nogil_handle, sums.began, sums.ended, workers, found) < 0
-    ):
+    if nogil.csched_idle(scheduler.nogil_handle, sums.began, sums.ended, found) < 0:
         return None
     idle = max(0, sums.capacity - sums.busy - sums.handling)
     return explained(Idle(*(each * NS for each in found)), idle * NS, sums.capacity * NS)
-
-
-def workers_of(sums: Any) -> int | None:
-    """Return how many workers there were; None where their number changed."""
-    mean = sums.capacity / (sums.ended - sums.began)
-    return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
 
 
 def _chain(scheduler: Scheduler, names: Mapping[int, str], sums: Any) -> tuple[list[str], bool]:

@@ -164,7 +164,7 @@ class Adviser:
         own = None if caller is None else caller.own if single else max(0.0, wall - caller.waited)
         return Work(
             wall=wall,
-            workers=accounts.workers_of(sums),
+            workers=_workers(sums),
             tasks=self._tasks(rows) if rows else _equal_ones(sums),
             name=(lambda at: self._name(rows, at)) if rows else None,
             count=sums.tasks,
@@ -259,6 +259,12 @@ class Adviser:
 
 def _state(sums: Any) -> tuple[int, int, int]:
     return sums.began, sums.ended, sums.tasks
+
+
+def _workers(sums: Any) -> int | None:
+    """Return how many workers there were; None where their number changed."""
+    mean = sums.capacity / (sums.ended - sums.began)
+    return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
 
 
 def _equal_ones(sums: Any) -> list[Ran]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cellmill import Executor
-from tests.support import tasks
+from tests.support import hung_browsers, tasks
 from tests.support.helpers import SECONDS, Gate, run_script
 from tests.support.programs import PRINTS, START
 
@@ -40,6 +40,10 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # in a shell's background job; programs would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(hung_browsers)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -32,7 +32,6 @@ TIMEOUT_MS = 120_000  # a page on a loaded machine may take half of it to load
 SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 
 FAILED = pytest.StashKey[bool]()
-WATCH = pytest.StashKey[chromium.Watch]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,47 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[chromium.Hung.__name__]))
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(3 * chromium.LIMIT_S))  # for both runs
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    (limit,) = item.iter_markers("timeout")
-    watch = item.stash[WATCH] = chromium.Watch(max(chromium.LIMIT_S, limit.args[0] / 3))
-    watch.start()
-    with told_from_a_hung_browser(item):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with told_from_a_hung_browser(item):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    with told_from_a_hung_browser(item):
-        try:
-            return (yield)
-        finally:
-            item.stash[WATCH].stop()
-
-
-@contextlib.contextmanager
-def told_from_a_hung_browser(item: pytest.Item) -> Iterator[None]:
-    """Raise `Hung` where that is why a test fails."""
-    try:
-        yield
-    except Exception as error:
-        context = (getattr(item, "funcargs", None) or {}).get("context")
-        try:
-            item.stash[WATCH].check([] if context is None else context.pages)
-        except chromium.Hung as found:
-            raise found from error
-        raise
 
 
 @dataclass(frozen=True, slots=True)

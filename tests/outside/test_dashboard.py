@@ -168,6 +168,7 @@ def names(expression: str) -> list[str]:
     return re.findall(r"cellmill_\w+", expression)
 
 
+@pytest.mark.browser
 def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard: Served, page: Page) -> None:
     first = watched(HOLDS)
     page.goto(f"{dashboard.base}/?token={dashboard.token}")
@@ -208,6 +209,7 @@ def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard:
     page.get_by_text(f"Process {second.pid} (").get_by_text("has ended").wait_for()
 
 
+@pytest.mark.browser
 def test_without_kernels_it_says_how(dashboard: Served, page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto(f"{dashboard.base}/?token={dashboard.token}")

@@ -54,7 +54,7 @@ def turn(runtime: str, _: int, sizes: Sizes) -> Turn:
             entries,
             cellmill.parallel(dock),
             searches=SEARCHES,
-            overlap=0 if runtime == "barrier" else workers // SEARCHES,
+            overlap=0 if runtime == "barrier" else workers,
         )
         start = time.perf_counter()
         campaign.dock_start(2 * per_round)

@@ -65,7 +65,7 @@ uint32_t account_changes(const accounts_t *accounts, uint64_t since, csched_work
         return 0;
     else
         changes[count++] = (csched_workers_t){since, 0, 0};
-    for (; number < accounts->changed && count < CHANGES_KEPT; number++)
+    for (; number < accounts->changed; number++)
         changes[count++] = accounts->changes[number % CHANGES_KEPT];
     return count;
 }

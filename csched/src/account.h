@@ -75,7 +75,7 @@ int account_open(accounts_t *accounts, uint32_t run); /* an empty account for th
 /* A worker has become ready (1), or is gone (-1). */
 void account_worker(accounts_t *accounts, int change, uint64_t now);
 /* Copies the numbers of workers from `since` on, the first of which was there before, or begins with it; returns how many
- * these are, 0 where they are not all kept. `changes`: room for CHANGES_KEPT. */
+ * these are, 0 where they are not all kept. `changes`: room for CHANGES_KEPT + 1. */
 uint32_t account_changes(const accounts_t *accounts, uint64_t since, csched_workers_t *changes);
 void account_submitted(accounts_t *accounts, const task_t *task); /* begins the accounts that have no task yet */
 /* `task` takes the result of the task `from`. */

@@ -17,9 +17,9 @@ typedef struct {
 } change_t;
 
 typedef struct {
-    uint32_t sent, running;
+    uint32_t sent, running; /* attempts in its queue, and those that it runs */
     bool known; /* it had a task */
-} assigned_t;
+} queued_t;
 
 typedef struct {
     csched_spell_t *at;
@@ -28,10 +28,10 @@ typedef struct {
 
 typedef struct {
     uint64_t of_state[STATES]; /* attempts */
-    assigned_t *assigned; /* of the workers */
+    queued_t *queues; /* of the workers */
     uint64_t running; /* workers that run one */
     uint64_t to_come; /* workers that run none, and have one in their queue */
-    uint64_t behind; /* attempts in the assigned of workers that run one */
+    uint64_t behind; /* attempts in the queues of workers that run one */
     uint64_t known; /* workers that have a task at some time */
     uint64_t workers; /* that are there */
 } moment_t;
@@ -66,7 +66,7 @@ static change_t *add_changes(change_t *change, const csched_spell_t *spell)
 }
 
 /* Adds a worker to the sums, or takes it out. */
-static void account_queue(moment_t *m, const assigned_t *queue, uint64_t sign)
+static void account_queue(moment_t *m, const queued_t *queue, uint64_t sign)
 {
     if (queue->running) {
         m->running += sign;
@@ -82,7 +82,7 @@ static void apply(moment_t *m, const change_t *change)
     m->of_state[change->state]++;
     if (change->state <= READY)
         return;
-    assigned_t *queue = &m->assigned[change->worker];
+    queued_t *queue = &m->queues[change->worker];
     account_queue(m, queue, UINT64_MAX);
     queue->sent += (uint32_t)(change->state == SENT) - (change->state == RUNS);
     queue->running += (uint32_t)(change->state == RUNS) - (change->state == OVER);
@@ -121,7 +121,7 @@ static uint32_t most_workers(const csched_spell_t *spells, uint64_t count)
 static void begin(moment_t *m, const csched_spell_t *spells, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        assigned_t *queue = &m->assigned[spells[i].worker];
+        queued_t *queue = &m->queues[spells[i].worker];
         m->of_state[NOT_SUBMITTED] += !spells[i].again;
         m->known += !queue->known;
         queue->known = true;
@@ -146,10 +146,10 @@ static void add_time(span_t *span, moment_t *m, uint64_t until, uint64_t *idle)
 CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, const csched_workers_t *workers,
                                  uint32_t changes, uint64_t began, uint64_t ended, uint64_t *idle)
 {
-    moment_t moment = {.assigned = calloc(most_workers(spells, count) + 1, sizeof *moment.assigned)};
+    moment_t moment = {.queues = calloc(most_workers(spells, count) + 1, sizeof *moment.queues)};
     change_t *steps = malloc((count * OVER + 1) * sizeof *steps), *end = steps;
     memset(idle, 0, CSCHED_IDLE_REASONS * sizeof *idle);
-    if (moment.assigned && steps) {
+    if (moment.queues && steps) {
         span_t span = {began, ended, workers, changes};
         begin(&moment, spells, count);
         for (uint64_t i = 0; i < count; i++)
@@ -161,8 +161,8 @@ CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, c
         }
         add_time(&span, &moment, ended, idle);
     }
-    int result = moment.assigned && steps ? CSCHED_OK : CSCHED_ENOMEM;
-    free(moment.assigned);
+    int result = moment.queues && steps ? CSCHED_OK : CSCHED_ENOMEM;
+    free(moment.queues);
     free(steps);
     return result;
 }
@@ -225,7 +225,7 @@ static int read_spells(csched_t *s, uint64_t number, uint64_t end, spells_t *spe
 
 CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint64_t *idle)
 {
-    csched_workers_t workers[CHANGES_KEPT];
+    csched_workers_t workers[CHANGES_KEPT + 1];
     pthread_mutex_lock(&s->lock);
     uint32_t changes = account_changes(&s->accounts, began, workers);
     pthread_mutex_unlock(&s->lock);

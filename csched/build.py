@@ -26,7 +26,9 @@ from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
-HEADERS = [HERE / "include" / name for name in ("csched.h", "csched_views.h", "csched_rows.h", "csched_outside.h")]
+HEADERS = [
+    HERE / "include" / name for name in ("csched.h", "csched_views.h", "csched_rows.h", "csched_outside.h")
+]
 WITH_GIL = [
     HERE / "python" / name
     for name in (

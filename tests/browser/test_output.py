@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import TimeoutError
+
 from tests.browser.axe import grave_findings
 
 OpenLab = Callable[..., Any]
@@ -39,17 +41,19 @@ def run(gate: Path) -> str:
     )
 
 
+LINES = f"""[...document.querySelectorAll('{OUTPUT} li.cellmill-output-line')].map(item => {{
+    const [time, task, worker, text] = [...item.children].map(each => each.textContent);
+    return {{ time, task, worker, text, stream: item.dataset.stream }};
+}})"""
+
+
 def wait_lines(page: Any, condition: str) -> None:
     """Wait until an expression over the lines `l` (time, task, worker, text, stream) holds."""
-    page.wait_for_function(
-        f"""() => {{
-            const l = [...document.querySelectorAll('{OUTPUT} li.cellmill-output-line')].map(item => {{
-                const [time, task, worker, text] = [...item.children].map(each => each.textContent);
-                return {{ time, task, worker, text, stream: item.dataset.stream }};
-            }});
-            return {condition};
-        }}"""
-    )
+    try:
+        page.wait_for_function(f"() => {{ const l = {LINES}; return {condition}; }}")
+    except TimeoutError as error:
+        panel = page.locator(PANEL).inner_text()
+        raise AssertionError(f"never {condition}: {page.evaluate(LINES)}\n{panel}") from error
 
 
 def test_output_of_all_tasks_is_seen_as_it_comes(lab: OpenLab, tmp_path: Path) -> None:

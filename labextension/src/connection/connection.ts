@@ -304,7 +304,11 @@ export class KernelLink implements IDisposable {
     const control = new ControlComm(kernel, CONTROL_TARGET);
     this._control = control;
     // The answer arrives on IOPub like every frame.
-    await control.open({ cellmill: VERSION }, () => this._flush());
+    await control.open({ cellmill: VERSION }, () => {
+      this._sent = NOTHING;
+      this._heart.restart();
+      this._flush();
+    });
     if (this._control === control) {
       this._closeIfUnused();
     }

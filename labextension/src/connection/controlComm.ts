@@ -10,7 +10,7 @@ import type { JSONObject } from '@lumino/coreutils';
 import { UUID } from '@lumino/coreutils';
 
 /**
- * Milliseconds to wait for a subshell; without one, messages reach the kernel between cells. JupyterLab keeps all
+ * Milliseconds to wait for a subshell; until it is there, messages reach the kernel between cells. JupyterLab keeps all
  * messages back for the first three seconds of a page whose kernel is busy.
  */
 const SUBSHELL_WAIT = 6000;
@@ -22,17 +22,21 @@ export class ControlComm {
     this._target = target;
   }
 
-  /** Open it, unless it is closed meanwhile; calls `opened` when messages can be sent. */
+  /**
+   * Open it, unless it is closed meanwhile; calls `opened` when messages can be sent, and again when a subshell that was
+   * late is there: what was sent before may wait for the running cell, so the kernel is to be told all of it anew.
+   */
   async open(data: JSONObject, opened: () => void): Promise<void> {
-    this._subshell = await within(SUBSHELL_WAIT, this._startSubshell());
+    const starting = this._startSubshell().catch(() => null);
+    this._subshell = await within(SUBSHELL_WAIT, starting);
+    if (this._subshell === null) {
+      void starting.then(late => this._move(late, data, opened));
+    }
     if (this._closed) {
       this._endSubshell();
       return;
     }
-    this._isOpen = true;
-    const done = this._post('comm_open', { comm_id: this._id, target_name: this._target, data });
-    opened();
-    await done;
+    await this._begin(data, opened);
   }
 
   /** Whether messages can be sent. */
@@ -55,6 +59,33 @@ export class ControlComm {
       await this._post('comm_close', { comm_id: this._id, data: {} });
       this._endSubshell();
     }
+  }
+
+  private async _begin(data: JSONObject, opened: () => void): Promise<void> {
+    this._id = UUID.uuid4();
+    this._isOpen = true;
+    const done = this._post('comm_open', { comm_id: this._id, target_name: this._target, data });
+    opened();
+    await done;
+  }
+
+  /** Go on as another comm on a subshell that was late. */
+  private async _move(
+    subshell: string | null,
+    data: JSONObject,
+    opened: () => void
+  ): Promise<void> {
+    if (subshell === null) {
+      return; // the kernel has none
+    }
+    const before = this.isOpen ? this._post('comm_close', { comm_id: this._id, data: {} }) : null;
+    this._subshell = subshell;
+    if (this._closed) {
+      this._endSubshell();
+    } else {
+      await this._begin(data, opened);
+    }
+    await before;
   }
 
   private async _post(type: string, content: JSONObject): Promise<void> {
@@ -113,7 +144,7 @@ export class ControlComm {
 
   private readonly _kernel: Kernel.IKernelConnection;
   private readonly _target: string;
-  private readonly _id = UUID.uuid4();
+  private _id = '';
   private _subshell: string | null = null;
   private _isOpen = false;
   private _closed = false;

@@ -27,6 +27,13 @@ export class Heartbeat {
     }
   }
 
+  /** Wait for no answer to what was sent: from now on it goes another way. */
+  restart(): void {
+    this.dispose();
+    this._answered = true;
+    this._more = false;
+  }
+
   /** Send no more signs of life. */
   dispose(): void {
     this._serial++;

@@ -73,6 +73,18 @@ test('signs do not pile up before a kernel that hears pages between cells alone'
   bench.end();
 });
 
+test('once it goes another way, the answer to an earlier sign is not waited for', async () => {
+  const bench = new Bench();
+  bench.pass(BEAT);
+  bench.heart.frame();
+  assert.equal(bench.beats, 1);
+  bench.heart.restart();
+  bench.heart.frame();
+  bench.pass(BEAT);
+  assert.equal(bench.beats, 2);
+  bench.end();
+});
+
 test('after its end there is no sign', async () => {
   const bench = new Bench();
   bench.heart.frame();

@@ -73,7 +73,7 @@ test('signs do not pile up before a kernel that hears pages between cells alone'
   bench.end();
 });
 
-test('once it goes another way, the answer to an earlier sign is not waited for', async () => {
+test('once it goes another way, the answer to an earlier sign is not waited for', () => {
   const bench = new Bench();
   bench.pass(BEAT);
   bench.heart.frame();

@@ -105,7 +105,15 @@ def _outcome(notebook: Notebook, run: Prepared, times: int, modules: Iterator[li
     return Outcome(run.name, before, kind, promised, after, ratio, kept)
 
 
+def _run_with(notebook: Notebook, workers: int, cell: str) -> None:
+    _run(notebook, f"%cellmill workers {workers}")
+    _run(notebook, "_ = default_executor().run_on_workers(int)")
+    _run(notebook, cell)
+
+
 def _try(notebook: Notebook, run: Prepared, modules: list[str]) -> _Try:
+    if run.earlier:
+        _run_with(notebook, run.earlier, run.cell)
     _run(notebook, f"%cellmill workers {run.workers}\nmodules = {modules!r}")
     if run.renewed:
         _run(notebook, "%cellmill restart")

@@ -38,6 +38,13 @@ def steps(number):
         number += step
     return number
 
+def crowd(folder, number):
+    import pathlib, time
+    own = pathlib.Path(folder, f"{number}.here")
+    own.touch()
+    time.sleep(0.05 * len(list(own.parent.glob("*.here"))) ** 2)
+    own.unlink()
+
 def pair(first, second):
     return first < second
 
@@ -59,6 +66,7 @@ class Prepared:
     changed: Mapping[str, str] = field(
         default_factory=dict
     )  # the cell after a change of code, by kind of advice; "": where nothing is advised
+    earlier: int = 0  # workers with which the same cell ran before; 0: it did not
     renewed: bool = False  # each time by new workers, which have not imported the two names in `modules`
     tried: str = ""  # nothing helps, and this, the best try, shows it
 
@@ -223,6 +231,9 @@ RUNS = (
             "loop": _ARRAY.format(1_000_000)
             + _TIMED.format("for _ in range(60): touch.__wrapped__(array, 0.003)")
         },
+    ),
+    Prepared(
+        "tasks in each other's way", 3, "list(crowd.map([sys.path[0]] * 9, range(9), chunksize=1))", earlier=1
     ),
     Prepared("two tasks on two workers", 2, _map("[0.6] * 2"), tried="%cellmill workers 4"),
     Prepared("a chain", 2, _LINE, tried="%cellmill workers 4"),

@@ -123,6 +123,9 @@ class RunRecord:
     lost: int = 0  # of the failed ones, those whose worker ended
     hits: int = 0  # results that came from the cache, beside the tasks
     spent: TimeSpent | None = field(default=None, repr=False, compare=False)  # None: not known
+    source: int = field(
+        default=0, repr=False, compare=False
+    )  # the same for cells with the same text; 0: not known
 
     @property
     def outstanding(self) -> int:

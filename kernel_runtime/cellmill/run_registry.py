@@ -56,6 +56,7 @@ _ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what th
 _lock = threading.Lock()
 _epoch = 0
 _cell = ""  # the present cell as a person calls it: In[3]
+_source = 0  # the same for cells with the same text; 0: outside of notebooks
 _watchers: weakref.WeakSet[CellWatcher] = weakref.WeakSet()
 _own: ContextVar[bool] = ContextVar("cellmill_own_runs", default=False)
 
@@ -101,6 +102,7 @@ class Run:
         self.listed = not _own.get()  # it is the user's
         self.priority = 0  # that its tasks were given, or that was set last
         self.cell = _cell
+        self.source = _source
         self.request = present_request()  # msg_id; None where no cell of a notebook is known to have begun it
         self.epoch = _epoch  # number of the cell execution in which it began
         self.began = datetime.now()
@@ -151,6 +153,7 @@ class Run:
             lost=counts.lost,
             hits=counts.hits,
             spent=backend.time_spent(self.key, wall) if backend is not None and whole else None,
+            source=self.source,
         )
 
     @property
@@ -435,20 +438,20 @@ def epoch() -> int:
     return _epoch
 
 
-def bump_epoch(cell: str = "") -> None:
+def bump_epoch(cell: str = "", text: str = "") -> None:
     """A new cell execution begins: functions are looked at anew and single calls get a new run.
 
-    ``cell`` is its name for records.
+    ``cell`` is its name for records, ``text`` its code.
 
     Runs of single calls from earlier cells are closed once all their tasks are over.
     """
-    global _cell, _epoch
+    global _cell, _epoch, _source
     begun = origin.begin_cell(_epoch + 1)
     for listener in list(cell_listeners):
         listener.new_cell(begun)
     with _lock:
         _epoch += 1
-        _cell = cell
+        _cell, _source = cell, hash(text) if text else 0
         stale = [run for run in _active.values() if run.open_ended]
         backends = list(_stopped_with_cells)
     for backend in backends:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ import pytest
 
 import cellmill
 from cellmill import Executor, UsageError
+from cellmill.history import Moved, RunFigures, RunRecord, Stages
 from cellmill.process_context.cpus import available_cpus
 from cellmill.telemetry.account import Account
 from cellmill.telemetry.advice import Advice, Carried, Load, Work, advise
+from cellmill.telemetry.earlier_runs import with_fewer_workers
 from cellmill.telemetry.forecast import Ran
 from tests.support.helpers import SECONDS
 from tests.support.notebook import Notebook
@@ -245,6 +249,13 @@ def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
+
+def crowd(folder, number):
+    import pathlib, time
+    own = pathlib.Path(folder, f"{number}.here")
+    own.touch()
+    time.sleep(0.05 * len(list(own.parent.glob("*.here"))) ** 2)
+    own.unlink()
 """
 
 
@@ -327,3 +338,71 @@ def test_nothing_is_promised_before_the_work_is_over(kernel: Notebook) -> None:
 def test_nothing_is_promised_where_more_workers_would_idle(kernel: Notebook, cell: str) -> None:
     _, more = told(kernel, cell, 2)
     assert more is None
+
+
+def test_fewer_workers_are_advised_where_an_earlier_run_had_them(kernel: Notebook, tmp_path: Path) -> None:
+    """Tasks that are in each other's way: one by one each takes 50 ms, three at a time 450."""
+    kernel.run(f"folder = {str(tmp_path)!r}").ok()
+    cell = "list(crowd.map([folder] * 9, range(9), chunksize=1))"
+    alone, _ = told(kernel, cell, 1)
+    number = literal_eval(kernel.value("cellmill.runs()[-1].id"))
+    wall, fewer = told(kernel, cell, 3)
+    assert fewer == (1, pytest.approx(alone, rel=0.1))
+    assert wall > 1.2 * alone
+    assert f"With 1 worker, as in run {number} of the same cell: about" in kernel.value(
+        "found.advice[0].what"
+    )
+    kernel.run("found.advice[0].apply()").ok()
+    assert kernel.value("default_executor().max_workers") == "1"
+
+    _, fewer = told(kernel, f"# of another text\n{cell}", 3)  # it may be of other things
+    assert fewer is None or fewer[0] > 3
+
+
+def run_record(number: int, size: int, wall: float, **other: Any) -> RunRecord:
+    """A run of ten calls that all succeeded."""
+    figures = RunFigures("local", size, float(size), 1.0, 10, Stages(*[0.0] * 6), array("Q"))
+    known: dict[str, Any] = {"moved": Moved(100, 200), "code": run_record.__code__, "source": 7}
+    return RunRecord(
+        number,
+        "f",
+        "In[1]",
+        datetime.now(),
+        wall,
+        True,
+        10,
+        10,
+        0,
+        0,
+        1.0,
+        None,
+        figures=figures,
+        **{**known, **other},
+    )
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        ([run_record(1, 2, 3.0)], (1, 2, 3.0)),
+        ([run_record(1, 2, 3.0), run_record(2, 2, 5.0), run_record(3, 2, 3.5)], (3, 2, 3.5)),  # the median
+        ([run_record(1, 2, 3.0), run_record(2, 1, 2.0)], (2, 1, 2.0)),
+        ([run_record(1, 4, 3.0)], None),
+        ([run_record(1, 2, 3.0, source=8)], None),
+        ([run_record(1, 2, 3.0, source=0)], None),
+        ([run_record(1, 2, 3.0, moved=Moved(101, 200))], None),
+        ([run_record(1, 2, 3.0, code=work.__code__)], None),
+        ([run_record(1, 2, 3.0, hits=1)], None),
+        ([replace(run_record(1, 2, 3.0), succeeded=9, failed=1)], None),
+        ([replace(run_record(1, 2, 3.0), figures=None)], None),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_earlier_runs_are_of_the_same_calls(
+    records: list[RunRecord], found: tuple[int, int, float] | None
+) -> None:
+    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 10, 6.0) == found
+    assert (
+        with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 20, 6.0) is None
+    )  # the work is more than the run
+    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 10, 9.0) is None

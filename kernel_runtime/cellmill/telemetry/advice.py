@@ -1,7 +1,8 @@
 """What to change so that the same work takes less time, each with the time that it promises.
 
 A promise is the schedule of the tasks that ran, on paper (`forecast`), with one thing changed. It is made only where
-the same calculation without the change comes near the measured time: else something is slow that is not known.
+the same calculation without the change comes near the measured time: else something is slow that is not known. Fewer
+workers are promised what an earlier run took (`earlier_runs`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from statistics import median
 
 from ..diagnostics.short_text import counted, duration_text
 from ..errors import UsageError
+from .earlier_runs import Earlier
 from .forecast import Ran, makespan
 
 EXPLAINED = 0.15  # share of the wall time that may remain unexplained
@@ -30,10 +32,10 @@ MAP_COST = 0.18  # of what a single call costs: an element of a map, measured
 class Advice:
     """One change, and the wall time that it promises for the same work."""
 
-    kind: str  # workers, split, order, preload, share, map or loop
+    kind: str  # workers, fewer, split, order, preload, share, map or loop
     what: str
     seconds: float
-    workers: int | None = None  # of the kind workers: how many
+    workers: int | None = None  # of the kinds workers and fewer: how many
     modules: tuple[str, ...] = ()  # of the kind preload: which
     act: Callable[[], object] | None = field(default=None, repr=False, compare=False)
 
@@ -93,6 +95,7 @@ class Work:
     linked: bool = False  # some tasks take results of others
     loads: Sequence[Load] = ()
     carried: Carried | None = None
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ def advise(work: Work) -> tuple[tuple[Advice, ...], bool]:
     if not work.tasks or work.wall <= 0:
         return (), False
     plan = _plan(work)
-    found = [_loop(work), _map(work)]
+    found = [_loop(work), _map(work), _fewer(work)]
     if plan is not None:
         found += [_workers(work, plan), _preload(work, plan), _share(work, plan), *_long_task(work, plan)]
     worth = [advice for advice in found if advice is not None and advice.seconds <= WORTH_IT * work.wall]
@@ -237,6 +240,15 @@ def _map(work: Work) -> Advice | None:
     return Advice(
         "map", _about(f"As a map, f.map(xs), and not as {work.calls:,} single calls", seconds), seconds
     )
+
+
+def _fewer(work: Work) -> Advice | None:
+    """As many workers as an earlier run of the same calls had."""
+    if work.earlier is None:
+        return None
+    run, workers, seconds = work.earlier
+    change = f"With {counted(workers, 'worker')}, as in run {run} of the same cell"
+    return Advice("fewer", _about(change, seconds), seconds, workers=workers)
 
 
 def _loop(work: Work) -> Advice | None:

@@ -8,11 +8,13 @@ from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol
 
+from ... import run_registry
 from ...by_value.import_log import Loaded
 from ...diagnostics.questions import number
 from ...history import TimeSpent
 from ...telemetry.account import Account
 from ...telemetry.advice import Advice, Carried, Load, Work, advise
+from ...telemetry.earlier_runs import with_fewer_workers
 from ...telemetry.forecast import Ran
 from ...telemetry.idle import Idle
 from ...telemetry.schema import STAGES
@@ -161,10 +163,11 @@ class Adviser:
         wall = (sums.ended - sums.began) * NS
         caller = None if used is None else used.caller
         single = caller is not None and caller.calls == sums.tasks and not sums.chunks
+        workers = _workers(sums)
         own = None if caller is None else caller.own if single else max(0.0, wall - caller.waited)
         return Work(
             wall=wall,
-            workers=_workers(sums),
+            workers=workers,
             tasks=self._tasks(rows) if rows else _equal_ones(sums),
             name=(lambda at: self._name(rows, at)) if rows else None,
             count=sums.tasks,
@@ -177,6 +180,9 @@ class Adviser:
             linked=sums.span_tasks > 1,
             loads=self._loads(rows),
             carried=self._carried(rows),
+            earlier=with_fewer_workers(run_registry.records(), workers, sums.tasks, wall)
+            if workers
+            else None,
         )
 
     def _rows(self, sums: Any) -> list[_Row]:

@@ -32,6 +32,7 @@ HEADERS = [
 WITH_GIL = [
     HERE / "python" / name
     for name in (
+        "aside.h",
         "boundary.h",
         "calls.h",
         "capture.h",

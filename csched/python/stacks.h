@@ -19,14 +19,6 @@ int csched_stacks(void *out);
  * 5 ms most code does so, so calls that release the GIL would be seen and little else.  While no third thread runs
  * Python code, the switch interval is therefore 10 us; it is again what it was at the end. */
 int csched_worker_take_samples(csched_worker_t *w, void *samples, uint64_t ident, uint32_t rate, uint32_t ms);
-
-/* `sampler` is called without arguments in a thread of its own when the kernel wants samples (csched_profile) and no
- * such thread runs; it returns when csched_worker_profile_wanted is 0.  Before csched_worker_watch; borrowed. */
-int csched_worker_sampler(csched_worker_t *w, void *sampler);
-
-/* `sender` is called likewise while an element of a chunk has run for 100 ms and earlier elements are over whose
- * outcomes were not sent (CSCHED_PARTIAL).  Such an element is found within about a second. */
-int csched_worker_sender(csched_worker_t *w, void *sender);
 /* cffi: end */
 
 #endif

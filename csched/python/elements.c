@@ -10,12 +10,7 @@ enum { MOST_NS = 1000000 };
 
 static PyObject *call(PyObject *function, PyObject *item, int star)
 {
-    if (!star)
-        return PyObject_Vectorcall(function, &item, 1, NULL);
-    PyObject *parts = PySequence_Tuple(item); /* `item` itself if it is one */
-    PyObject *value = parts ? PyObject_Call(function, parts, NULL) : NULL;
-    Py_XDECREF(parts);
-    return value;
+    return star ? PyObject_Call(function, item, NULL) : PyObject_Vectorcall(function, &item, 1, NULL);
 }
 
 static PyObject *run(csched_worker_t *w, PyObject *const *given, int star, uint64_t flush_ns)

@@ -36,7 +36,6 @@ WITH_GIL = [
         "boundary.h",
         "calls.h",
         "capture.h",
-        "elements.h",
         "plain_data.h",
         "settings.h",
         "stacks.h",

@@ -401,8 +401,9 @@ def run_record(number: int, size: int, wall: float, **other: Any) -> RunRecord:
 def test_earlier_runs_are_of_the_same_calls(
     records: list[RunRecord], found: tuple[int, int, float] | None
 ) -> None:
-    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 10, 6.0) == found
+    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], "local", 4, 10, 6.0) == found
     assert (
-        with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 20, 6.0) is None
+        with_fewer_workers([*records, run_record(9, 4, 6.0)], "local", 4, 20, 6.0) is None
     )  # the work is more than the run
-    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], 4, 10, 9.0) is None
+    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], "local", 4, 10, 9.0) is None
+    assert with_fewer_workers([*records, run_record(9, 4, 6.0)], "dask", 4, 10, 6.0) is None

@@ -20,18 +20,21 @@ class Earlier(NamedTuple):
     seconds: float  # wall time, the median of theirs
 
 
-def with_fewer_workers(records: Sequence[RunRecord], workers: int, tasks: int, wall: float) -> Earlier | None:
+def with_fewer_workers(
+    records: Sequence[RunRecord], backend: str, workers: int, tasks: int, wall: float
+) -> Earlier | None:
     """Return the fastest earlier runs of what the newest record is of, if that is all of a piece of work; else None.
 
     The same calls are those of a function with the same code, as many of them, with as many bytes of arguments and
-    results, made by a cell with the same text. ``records``: oldest first; the other arguments are of the work.
+    results, made by a cell with the same text on the same backend. ``records``: oldest first; the other arguments are
+    of the work.
     """
     last = records[-1] if records else None
     if last is None or not _is_whole(last) or last.succeeded != tasks or abs(last.wall - wall) > SAME * wall:
         return None
     found: dict[int, list[RunRecord]] = {}
     for record in records[:-1]:
-        size = _steady_size(record)
+        size = _steady_size(record, backend)
         if _is_whole(record) and _calls(record) == _calls(last) and 0 < size < workers:
             found.setdefault(size, []).append(record)
     known = [Earlier(runs[-1].id, size, median(run.wall for run in runs)) for size, runs in found.items()]
@@ -47,9 +50,13 @@ def _calls(record: RunRecord) -> tuple[object, ...]:
     return record.source, record.code, record.submitted, record.moved
 
 
-def _steady_size(record: RunRecord) -> int:
-    """Return how many workers a run had all the time; 0 where their number changed or is not known."""
+def _steady_size(record: RunRecord, backend: str) -> int:
+    """Return how many workers of this backend a run had all the time; 0 where their number changed or is not known."""
     figures = record.figures
-    if figures is None or abs(figures.workers - figures.size) > STEADY * figures.size:
+    if (
+        figures is None
+        or figures.backend != backend
+        or abs(figures.workers - figures.size) > STEADY * figures.size
+    ):
         return 0
     return figures.size

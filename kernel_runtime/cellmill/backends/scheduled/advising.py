@@ -14,7 +14,7 @@ from ...diagnostics.questions import number
 from ...history import TimeSpent
 from ...telemetry.account import Account
 from ...telemetry.advice import Advice, Carried, Load, Work, advise
-from ...telemetry.earlier_runs import with_fewer_workers
+from ...telemetry.earlier_runs import Earlier, with_fewer_workers
 from ...telemetry.forecast import Ran
 from ...telemetry.idle import Idle
 from ...telemetry.schema import STAGES
@@ -35,6 +35,7 @@ MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spe
 class Advised(Protocol):
     """The backend whose work the advice is about."""
 
+    name: str
     payloads: bool
 
     def work_began(self) -> int: ...
@@ -180,10 +181,13 @@ class Adviser:
             linked=sums.span_tasks > 1,
             loads=self._loads(rows),
             carried=self._carried(rows),
-            earlier=with_fewer_workers(run_registry.records(), workers, sums.tasks, wall)
-            if workers
-            else None,
+            earlier=self._earlier(workers, sums.tasks, wall),
         )
+
+    def _earlier(self, workers: int | None, tasks: int, wall: float) -> Earlier | None:
+        if workers is None:
+            return None
+        return with_fewer_workers(run_registry.records(), self._host.name, workers, tasks, wall)
 
     def _rows(self, sums: Any) -> list[_Row]:
         """Return the tasks in the order of their submission; none where they are too many."""

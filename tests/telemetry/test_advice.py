@@ -359,9 +359,13 @@ def test_fewer_workers_are_advised_where_an_earlier_run_had_them(kernel: Noteboo
     assert fewer is None or fewer[0] > 3
 
 
+def run_figures(size: int, workers: float) -> RunFigures:
+    return RunFigures("local", size, workers, 1.0, 10, Stages(*[0.0] * 6), array("Q"))
+
+
 def run_record(number: int, size: int, wall: float, **other: Any) -> RunRecord:
     """A run of ten calls that all succeeded."""
-    figures = RunFigures("local", size, float(size), 1.0, 10, Stages(*[0.0] * 6), array("Q"))
+    figures = run_figures(size, float(size))
     known: dict[str, Any] = {"moved": Moved(100, 200), "code": run_record.__code__, "source": 7}
     return RunRecord(
         number,
@@ -387,6 +391,8 @@ def run_record(number: int, size: int, wall: float, **other: Any) -> RunRecord:
         ([run_record(1, 2, 3.0)], (1, 2, 3.0)),
         ([run_record(1, 2, 3.0), run_record(2, 2, 5.0), run_record(3, 2, 3.5)], (3, 2, 3.5)),  # the median
         ([run_record(1, 2, 3.0), run_record(2, 1, 2.0)], (2, 1, 2.0)),
+        ([replace(run_record(1, 2, 3.0), figures=run_figures(2, 1.7))], (1, 2, 3.0)),  # they started first
+        ([replace(run_record(1, 2, 3.0), figures=run_figures(2, 1.2))], None),  # their number changed
         ([run_record(1, 4, 3.0)], None),
         ([run_record(1, 2, 3.0, source=8)], None),
         ([run_record(1, 2, 3.0, source=0)], None),

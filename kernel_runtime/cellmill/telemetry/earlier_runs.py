@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ..history import RunRecord
 
 SAME = 0.1  # of the wall time: by more a run is not all of the work
-STEADY = 0.05  # of the number of workers: by more it changed during the run
 
 
 class Earlier(NamedTuple):
@@ -51,12 +50,8 @@ def _calls(record: RunRecord) -> tuple[object, ...]:
 
 
 def _steady_size(record: RunRecord, backend: str) -> int:
-    """Return how many workers of this backend a run had all the time; 0 where their number changed or is not known."""
+    """Return how many workers of this backend a run had; 0 where their number changed or is not known."""
     figures = record.figures
-    if (
-        figures is None
-        or figures.backend != backend
-        or abs(figures.workers - figures.size) > STEADY * figures.size
-    ):
+    if figures is None or figures.backend != backend:
         return 0
-    return figures.size
+    return figures.size if round(figures.workers) == figures.size else 0  # at first they may only start

@@ -19,7 +19,7 @@ from cellmill.history import Moved, RunFigures, RunRecord, Stages
 from cellmill.process_context.cpus import available_cpus
 from cellmill.telemetry.account import Account
 from cellmill.telemetry.advice import Advice, Carried, Load, Work, advise
-from cellmill.telemetry.earlier_runs import with_fewer_workers
+from cellmill.telemetry.earlier_runs import Earlier, with_fewer_workers
 from cellmill.telemetry.forecast import Ran
 from tests.support.helpers import SECONDS
 from tests.support.notebook import Notebook
@@ -383,6 +383,11 @@ def run_record(number: int, size: int, wall: float, **other: Any) -> RunRecord:
         figures=figures,
         **{**known, **other},
     )
+
+
+def test_more_workers_are_not_promised_where_fewer_took_less_time() -> None:
+    assert said(work(*EIGHT, wall=4.0, earlier=Earlier(3, 1, 2.5))) == [("fewer", 2.5)]
+    assert said(work(*EIGHT, wall=4.0, earlier=Earlier(3, 1, 3.9))) == [("workers", 2.0)]
 
 
 @pytest.mark.parametrize(

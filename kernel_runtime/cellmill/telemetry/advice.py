@@ -123,6 +123,8 @@ def advise(work: Work) -> tuple[tuple[Advice, ...], bool]:
     if plan is not None:
         found += [_workers(work, plan), _preload(work, plan), _share(work, plan), *_long_task(work, plan)]
     worth = [advice for advice in found if advice is not None and advice.seconds <= WORTH_IT * work.wall]
+    if any(advice.kind == "fewer" for advice in worth):  # more of them made it longer
+        worth = [advice for advice in worth if advice.kind != "workers"]
     return tuple(sorted(worth, key=lambda advice: advice.seconds)), plan is not None
 
 

@@ -50,8 +50,11 @@ def pack(
     Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
     """
     foreign.look()
-    payload.inputs.packing = lambda future: _place(owner, sharing, future, inputs)
-    payload.inputs.foreign = lambda thing: _foreign(sharing, thing, inputs)
+    here = payload.inputs
+    # A call whose input is waited for is still being packed while this thread packs the elements that follow others.
+    before = here.packing, here.foreign
+    here.packing = lambda future: _place(owner, sharing, future, inputs)
+    here.foreign = lambda thing: _foreign(sharing, thing, inputs)
     try:
         encoded = encode(body)
     except (FailedInput, UsageError, KeyboardInterrupt):
@@ -65,7 +68,7 @@ def pack(
         passed = (KeyboardInterrupt,)
         raise payload.explain_argument(function_name(function), args, kwargs, error, passed) from error
     finally:
-        payload.inputs.packing = payload.inputs.foreign = None
+        here.packing, here.foreign = before
     if inputs.shares:
         inputs.needs = sharing.group(inputs.shares)
     return encoded

@@ -57,19 +57,6 @@ def test_after(ex: Executor, gate: Gate) -> None:
     assert held.done()
 
 
-def test_items_of_a_batch_as_inputs_while_a_map_goes_on(ex: Executor) -> None:
-    batch = ex.options(batch=True)
-    rest = ex.map(tasks.double, range(2_000), chunksize=1)  # its next elements are packed while an input is waited for
-    one, two, bad = batch.submit(work.halves, 2), batch.submit(work.halves, 4), batch.submit(work.halves, 13)
-    both = ex.submit(tasks.give, [one, {"k": two}], two)
-    assert both.result(SECONDS) == (([1.0, {"k": 2.0}], 2.0), {})
-    single = batch.submit(work.halves, batch.submit(work.halves, 8))
-    assert single.result(SECONDS) == 2.0
-    for future in (ex.submit(tasks.give, [bad]), batch.submit(work.halves, bad)):
-        assert isinstance(future.exception(SECONDS), cellmill.DependencyError)
-    assert list(rest) == [2 * i for i in range(2_000)]
-
-
 @pytest.mark.parametrize("finished", [True, False])
 def test_failed_input(ex: Executor, finished: bool) -> None:
     bad = ex.submit(tasks.fail, "first cause")

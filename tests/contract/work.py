@@ -56,6 +56,13 @@ def touch(folder: str, name: str) -> None:
     Path(folder, name).touch()
 
 
+def hold_each(items: list[Any]) -> list[Any]:
+    """A batch function: waits for a `Gate` at each item, which is the folder of one and a value."""
+    from tests.support import tasks
+
+    return [tasks.hold(*item) for item in items]
+
+
 def halves(items: list[int]) -> list[float]:
     """A batch function that chokes on 13."""
     if 13 in items:

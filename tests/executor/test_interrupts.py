@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.helpers import Gate
+
 START = """
 import signal, threading, concurrent.futures
 from cellmill import Executor, share
@@ -326,3 +328,41 @@ print(hits > 5, submit(3))
         "{'KeyboardInterrupt'} PayloadError",
         "True 3",
     ]
+
+
+def test_what_waits_for_an_item_of_a_batch_is_interrupted(
+    interrupted: Callable[[str], str], gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stop comes while a call, a map or a batch waits for a future that the scheduler does not know."""
+    monkeypatch.setenv("GATE", gate.folder)
+    out = interrupted(
+        """
+import os
+def halted(folders):
+    return [tasks.hold(folder, 4) for folder in folders]
+def same(items): return items
+folder = os.environ["GATE"]
+batch = ex.options(batch=True)
+held = batch.submit(halted, folder)
+with Executor(2, backend="threads") as other:
+    for wait in (
+        lambda: ex.submit(abs, held).result(30),
+        lambda: batch.submit(same, held).result(30),
+        lambda: list(ex.map(abs, [1, held], chunksize=1)),
+        lambda: list(ex.options(after=[held]).map(abs, [1])),
+        lambda: other.submit(abs, held).result(30),
+        lambda: list(other.map(abs, [1, held])),
+    ):
+        allow(1, 0.05)
+        try:
+            wait()
+            print("over too early")
+        except KeyboardInterrupt:
+            print("stopped")
+    allow(0, 0)
+    with open(os.path.join(folder, "open"), "wb", buffering=0) as opened:
+        opened.write(b"x")
+    print(held.result(30), list(other.map(abs, [held])))
+"""
+    )
+    assert out.splitlines() == [*["stopped"] * 6, "4 [4]"]

@@ -13,9 +13,9 @@ from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.mapping import streams_of
+from ..scheduled.protocols import Receiver
 from ..scheduled.resource_use import ResourceUse
 from ..scheduled.scheduler import Closed
-from ..scheduled.stream import Receiver
 from .engines.protocol import Engine
 from .lane import MOST_TASKS, PACK_NS
 from .left.keeping import Keeping, asked

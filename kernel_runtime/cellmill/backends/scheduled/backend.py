@@ -37,7 +37,7 @@ from .mapping import MapResults, streams_of
 from .observer import Observer
 from .processor_use import ProcessorUse, Used
 from .profiling import Profiling
-from .protocols import OutputListener, TaskStopper, WorkerPool
+from .protocols import OutputListener, Receiver, TaskStopper, WorkerPool
 from .resolver import Resolver
 from .resource_use import ResourceUse
 from .results import Results
@@ -47,7 +47,7 @@ from .sharing import Sharing
 from .sizes import Paces
 from .slots import SlotTable
 from .state_map import States
-from .stream import Receiver, Stream
+from .stream import Stream
 from .worker_exit import Exit
 
 __all__ = ["ScheduledBackend"]

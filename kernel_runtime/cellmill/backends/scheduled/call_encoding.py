@@ -35,6 +35,14 @@ class FailedInput(Exception):
         self.cause = cause
 
 
+class AwaitedInput(Exception):
+    """An input of the call being packed is not over, and the scheduler does not know it."""
+
+    def __init__(self, future: Future) -> None:
+        super().__init__()
+        self.future = future
+
+
 def pack(
     owner: FutureOwner,
     sharing: Sharing,
@@ -47,17 +55,16 @@ def pack(
 ) -> Encoded:
     """Pickle ``body``; futures in it, however deep, are added to ``inputs``.
 
-    Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, or `StaleInput`.
+    Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, `AwaitedInput`, or `StaleInput`.
     """
     foreign.look()
     here = payload.inputs
-    # A call whose input is waited for is still being packed while this thread packs the elements that follow others.
-    before = here.packing, here.foreign
+    before = here.packing, here.foreign  # of a call whose arguments submit tasks while they are pickled
     here.packing = lambda future: _place(owner, sharing, future, inputs)
     here.foreign = lambda thing: _foreign(sharing, thing, inputs)
     try:
         encoded = encode(body)
-    except (FailedInput, UsageError, KeyboardInterrupt):
+    except (FailedInput, AwaitedInput, UsageError, KeyboardInterrupt):
         raise
     except Refusal as refused:  # an element could not be packed when it was taken
         raise refused.error from refused.error.__cause__
@@ -75,7 +82,7 @@ def pack(
 
 
 def is_owned_by(owner: FutureOwner, future: Any) -> bool:
-    """Whether the scheduler knows the future's task; others are waited for, and their values sent along."""
+    """Whether the scheduler knows the future's task; others come to an end first, and their values are sent along."""
     return getattr(future, "_owner", None) is owner and future._ticket != 0
 
 
@@ -91,7 +98,7 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         if is_owned_by(owner, future):
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
-        future.exception()
+        raise AwaitedInput(future)
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
     note_over(owner, future, inputs)
@@ -132,7 +139,7 @@ def add_input(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
         if is_owned_by(owner, future):
             inputs.append(future)
             return
-        future.exception()
+        raise AwaitedInput(future)
     if future.cancelled() or future._exception is not None:  # which was not asked for
         raise FailedInput(future)
     note_over(owner, future, inputs)

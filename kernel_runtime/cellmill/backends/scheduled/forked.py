@@ -61,7 +61,7 @@ def _unfinished(backend: Forked) -> Iterator[Future]:
         elif isinstance(entry, Chunk):
             yield from _futures(entry.keys)
     for stream in backend.batch_streams():
-        yield from _futures(stream.waiting.keys())
+        yield from _futures([*stream.waiting.keys(), *stream.parked.keys()])
 
 
 def _futures(keys: Any) -> Iterator[Future]:

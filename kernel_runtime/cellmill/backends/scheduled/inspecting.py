@@ -345,7 +345,7 @@ class Inspector:
         waiting = 0
         for stream in list(self._host.streams(run)):
             stream.options = stream.options.changed(priority=priority)
-            waiting += len(stream.waiting)
+            waiting += len(stream.waiting) + len(stream.parked)
         return waiting + int(nogil.csched_set_run_priority(self._host.scheduler.nogil_handle, run, priority))
 
     def cancel(self, task: int) -> bool:

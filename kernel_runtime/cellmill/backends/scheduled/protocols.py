@@ -112,6 +112,19 @@ class OutputListener(Protocol):
     def disown(self) -> None: ...
 
 
+class Receiver(Protocol):
+    """Whom a stream's elements come back to."""
+
+    def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
+        """Values of so many elements, in the order of their keys, and the bytes they hold."""
+
+    def receive_error(self, key: Any, error: BaseException) -> None:
+        """Receive the error of one element that failed or was cancelled."""
+
+    def receive_cancelled(self, keys: Sequence[Any]) -> None:
+        """So many elements, which may be very many, were cancelled before they were sent."""
+
+
 class StreamHost(Protocol):
     """Interface of a backend to a stream of elements and to a map; it also owns their futures."""
 
@@ -139,10 +152,12 @@ class StreamHost(Protocol):
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Any, options: TaskOptions, run: int
     ) -> None:
-        """Send one `Chunk`. Raises `PayloadError` when an element cannot be pickled."""
+        """Send one `Chunk`. Raises `PayloadError` when an element cannot be pickled, `AwaitedInput` when an input has
+        to come to an end first.
+        """
 
-    def receiver(self, receiver: Any, run: Any) -> Any:
-        """Return whom the elements of a map come back to, a `stream.Receiver`: this one, or what passes on to it."""
+    def receiver(self, receiver: Receiver, run: Any) -> Receiver:
+        """Return whom the elements of a map come back to: this one, or what passes on to it."""
 
     def exit_of(self, worker: int) -> Exit | None:
         """Return how the last process with this worker's number ended."""

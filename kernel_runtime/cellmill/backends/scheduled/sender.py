@@ -25,7 +25,7 @@ from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map
 from .batch_elements import BATCH_ELEMENTS, BatchElement
-from .call_encoding import FailedInput, Inputs, add_input, pack
+from .call_encoding import AwaitedInput, FailedInput, Inputs, add_input, pack
 from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
@@ -177,6 +177,8 @@ class Sender:
                 StaleInput
             ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
                 continue
+            except AwaitedInput as awaited:
+                awaited.future.exception()
             except FailedInput as failed:
                 return self._failed(
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)
@@ -321,7 +323,8 @@ class Sender:
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
     ) -> None:
-        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled.
+        """Send one chunk of a stream; raises `PayloadError` when an element cannot be pickled, `AwaitedInput` when an
+        input has to come to an end first.
 
         Its elements are tried again by the stream, one by one, and not by the scheduler.
         """

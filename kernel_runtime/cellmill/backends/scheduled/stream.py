@@ -6,12 +6,13 @@ own value or error.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Protocol
+from typing import Any
 
 from ...by_value.references import constants_of
 from ...diagnostics.blame import who
@@ -25,29 +26,18 @@ from ...run_registry import Run, find, note_failure
 from ...serialization.function_code import function_name
 from ...task import TaskOptions
 from . import outcomes, state_map
+from .call_encoding import AwaitedInput
 from .cancellations import done_of
 from .chunks import Chunk
 from .elements import Dropped, Elements
-from .protocols import StreamHost
+from .parked import Parked, ParkedElement
+from .protocols import Receiver, StreamHost
 from .scheduler import Closed
 from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
 
-__all__ = ["Chunk", "Receiver", "Stream"]
+__all__ = ["Chunk", "Stream"]
 
 MOST_DROPPED = 1024
-
-
-class Receiver(Protocol):
-    """Whom a stream's elements come back to."""
-
-    def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
-        """Values of so many elements, in the order of their keys, and the bytes they hold."""
-
-    def receive_error(self, key: Any, error: BaseException) -> None:
-        """Receive the error of one element that failed or was cancelled."""
-
-    def receive_cancelled(self, keys: Sequence[Any]) -> None:
-        """So many elements, which may be very many, were cancelled before they were sent."""
 
 
 class CancelledItem:
@@ -103,6 +93,7 @@ class Stream:
             )
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
+        self.parked = Parked(self._go_on)
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
         self.cancellations = 0
@@ -203,12 +194,12 @@ class Stream:
             for key, item in zip(keys, items, strict=True):
                 self.settle_error(key, outcomes.cancelled(item))
             raise
-        except (DependencyError, PayloadError, UsageError) as error:
+        except (AwaitedInput, DependencyError, PayloadError, UsageError) as error:
+            if len(items) == 1 and isinstance(error, AwaitedInput):
+                self.parked.add(keys[0], ParkedElement(items[0], attempt, delay, position), error.future)
+                return
             if len(items) == 1:
-                self.host.scheduler.adjust_run(self.run, failed=1)
-                self.host.states.put(position, 1, state_map.FAILED, self.run)
-                self.name(keys[0], items[0], error)
-                self.settle_error(keys[0], error)
+                self._refuse(keys[0], items[0], position, error)
                 return
             half = len(items) // 2
             self._submit(keys[:half], items[:half], position=position)
@@ -216,6 +207,28 @@ class Stream:
         else:
             with self._lock:
                 self.sent += chunk.counted
+
+    def _go_on(self, key: Any) -> None:
+        """Send an element that was parked, unless it was cancelled meanwhile."""
+        with contextlib.suppress(Closed), uninterrupted(), self._lock:  # closed: it is cancelled
+            element = self.parked.take(key)
+            if element is None:
+                return
+            item, attempt, delay, position = element
+            if self._failure is not None:
+                self._refuse(key, item, position, outcomes.not_run(self._failure))
+                return
+            try:
+                self._submit([key], [item], attempt, delay, position)
+            except (OSError, MemoryError) as error:
+                self._refuse(key, item, position, error)
+
+    def _refuse(self, key: Any, item: Any, position: int | None, error: BaseException) -> None:
+        """This element cannot be sent."""
+        self.host.scheduler.adjust_run(self.run, failed=1)
+        self.host.states.put(position, 1, state_map.FAILED, self.run)
+        self.name(key, item, error)
+        self.settle_error(key, error)
 
     def cancel_all(self) -> int:
         """Drop what has not been sent and take back what has not begun; how many elements that is."""
@@ -248,6 +261,8 @@ class Stream:
     def _drop_waiting(self, state: int) -> list[Dropped]:
         """What waited here, which ends in this state of the map."""
         dropped = self.waiting.clear()
+        for key, element in self.parked.clear().items():
+            dropped.append(Dropped([key], [element.item], 0, element.position))
         for keys, items, gone, position in dropped:
             self.host.states.put(position, len(keys), state, self.run)
             if type(keys) is not range:
@@ -259,7 +274,8 @@ class Stream:
     def take_back(self, key: Any) -> bool:
         """Cancel one element that waits here still."""
         with uninterrupted(), self._lock:
-            removed = self.waiting.remove(key)
+            parked = self.parked.take(key) if key in self.parked else None
+            removed = self.waiting.remove(key) if parked is None else ([key], [parked.item], parked.position)
             if removed is None:
                 return False
             self._over(1)
@@ -303,7 +319,7 @@ class Stream:
     def is_running(self, future: Future) -> bool:
         """An element that was sent may run: the worker is not asked."""
         with self._lock:
-            return future not in self.waiting
+            return future not in self.waiting and future not in self.parked
 
     def is_stopping(self, future: Future) -> bool:
         """See `futures.FutureOwner`."""

@@ -15,7 +15,7 @@ from ...diagnostics.short_text import short_arguments
 from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...process_context import thread_context
 from ...serialization.exceptions import here_and_now
-from ..scheduled.call_encoding import FailedInput, Inputs, add_input, is_owned_by, note_over
+from ..scheduled.call_encoding import AwaitedInput, FailedInput, Inputs, add_input, is_owned_by, note_over
 
 if TYPE_CHECKING:
     from ...serialization.chunk_outcomes import Unsent
@@ -103,7 +103,7 @@ class Input:
 def packed(owner: FutureOwner, value: Any, inputs: Inputs, within: tuple[int, ...] = ()) -> Any:
     """The value itself, or where futures are in it a copy with their results or an `Input` in their places.
 
-    Raises `FailedInput`.
+    Raises `FailedInput` or `AwaitedInput`.
     """
     if isinstance(value, Future):
         return _place(owner, value, inputs)
@@ -128,7 +128,7 @@ def _place(owner: FutureOwner, future: Any, inputs: Inputs) -> Any:
         if is_owned_by(owner, future):
             inputs.append(future)
             return Input(len(inputs) - 1)
-        future.exception()
+        raise AwaitedInput(future)
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
     note_over(owner, future, inputs)

@@ -20,7 +20,7 @@ from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..common_options import CommonOptions
 from ..inline import InlineBackend
 from ..scheduled import outcomes
-from ..scheduled.call_encoding import FailedInput, Inputs
+from ..scheduled.call_encoding import AwaitedInput, FailedInput, Inputs
 from ..scheduled.carried import CarriedObjects
 from ..scheduled.chunks import Chunk
 from ..scheduled.drawn import Drawn
@@ -131,6 +131,9 @@ class ThreadsSender(Sender):
                 filled = tuple([packed(host, part, inputs) for part in args])
                 named = {name: packed(host, part, inputs) for name, part in kwargs.items()}
                 add_after(host, options.after, inputs)
+            except AwaitedInput as awaited:
+                awaited.future.exception()
+                continue
             except FailedInput as failed:
                 return self._failed(
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)
@@ -165,7 +168,9 @@ class ThreadsSender(Sender):
     def submit_chunk(
         self, function: Any, body: dict[str, Any], chunk: Chunk, options: TaskOptions, run: int
     ) -> None:
-        """Send one chunk of a stream; raises `DependencyError` when an input has failed."""
+        """Send one chunk of a stream; raises `DependencyError` when an input has failed, `AwaitedInput` when one has
+        to come to an end first.
+        """
         host = self.host
         start = _NOW()
         if options.asks:

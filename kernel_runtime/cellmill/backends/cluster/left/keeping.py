@@ -21,7 +21,7 @@ from ....errors import UsageError, in_words
 from ....run_registry import Run
 from ....serialization.exceptions import encode_error
 from ....task import memory_of
-from ...scheduled.stream import Receiver
+from ...scheduled.protocols import Receiver
 
 BLOCK_BYTES = 1 << 20
 BLOCK_SECONDS = 0.25  # for which an outcome may wait to be sent

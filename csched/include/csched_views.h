@@ -339,9 +339,10 @@ int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched
 /* The longest chain that ends with this task, backwards, as far as it is kept; returns the number of its tasks. */
 int csched_account_chain(csched_t *s, uint64_t ticket, uint32_t most, uint64_t *tickets, uint32_t *functions);
 
-/* Adds up why workers had no task between these two moments of one piece of work, from the journeys of its attempts:
- * CSCHED_IDLE_REASONS sums of nanoseconds. Called without the GIL: 0.6 us an attempt at most. CSCHED_ESTALE: some of these
- * journeys, or how many workers there were, have been overwritten. */
+/* Adds up why workers had no task from the beginning of the present piece of work to `ended`, by the stamps of its attempts
+ * (the chunks of a map, single calls): CSCHED_IDLE_REASONS sums of nanoseconds. Called without the GIL: 0.6 us an attempt
+ * at most. CSCHED_ESTALE: there are more than 262,144 attempts, it is not known how many workers there were, or another
+ * piece of work has begun. */
 int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint64_t *idle);
 /* The same of given attempts and workers: from the times of `workers` on there are so many. */
 int csched_idle_of(const csched_spell_t *spells, uint64_t count, const csched_workers_t *workers, uint32_t changes,

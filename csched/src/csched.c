@@ -172,6 +172,7 @@ CSCHED_EXPORT int csched_destroy(csched_t *s)
     lineage_close(&s->lineage);
     state_map_close(&s->state_map);
     accounts_close(&s->accounts);
+    attempts_close(&s->attempts);
     run_times_close(&s->run_times);
     if (s->doorbell >= 0)
         close(s->doorbell);

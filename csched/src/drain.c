@@ -89,6 +89,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     }
     const uint64_t *began = (const uint64_t *)(base + sizeof *entry);
     journey_record(&s->journey, task, entry, began, index);
+    attempts_ended(&s->attempts, &s->accounts, task, entry, index);
     run_times_ended(&s->run_times, task, entry, began);
     const blob_t *payload = task->payload;
     slowest_ended(&s->slowest, s->accounts.number, task, entry, began, payload ? blob_data(s, payload) : NULL,

@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-enum { ROWS_A_LOCK = 1024, NOT_SUBMITTED = 0, PACKED, WAITS, READY, SENT, RUNS, OVER, STATES };
+enum { A_LOCK = 4096, NOT_SUBMITTED = 0, PACKED, WAITS, READY, SENT, RUNS, OVER, STATES };
 
 typedef struct {
     uint64_t at;
@@ -20,11 +20,6 @@ typedef struct {
     uint32_t sent, running; /* attempts in its queue, and those that it runs */
     bool known; /* it had a task */
 } queued_t;
-
-typedef struct {
-    csched_spell_t *at;
-    uint64_t count, ticket; /* of the last one */
-} spells_t;
 
 typedef struct {
     uint64_t of_state[STATES]; /* attempts */
@@ -167,76 +162,35 @@ CSCHED_EXPORT int csched_idle_of(const csched_spell_t *spells, uint64_t count, c
     return result;
 }
 
-/* Adds a row to the spell of its chunk, or begins one. */
-static void add_row(spells_t *spells, const csched_journey_t *row)
+/* Copies the attempts of the piece of work with this number; returns how many, or an error. */
+static int read_attempts(csched_t *s, uint32_t number, csched_spell_t *spells)
 {
-    csched_spell_t *last = spells->count ? &spells->at[spells->count - 1] : NULL;
-    if (last && row->ticket == spells->ticket && row->stamps[3] == last->received) {
-        last->returned = row->stamps[6];
-        return;
-    }
-    spells->ticket = row->ticket;
-    spells->at[spells->count++] = (csched_spell_t){.packed = row->stamps[0] - (uint64_t)row->pack_ns,
-                                                   .submitted = row->stamps[0],
-                                                   .ready = row->stamps[1],
-                                                   .dispatched = row->stamps[2],
-                                                   .received = row->stamps[3],
-                                                   .returned = row->stamps[6],
-                                                   .worker = row->worker,
-                                                   .again = row->attempt != 0};
-}
-
-/* Finds the oldest row of what was submitted from `since` on: rows of one piece of work follow one another. */
-static int find_oldest(csched_t *s, uint64_t since, uint64_t *number, uint64_t *end)
-{
-    const journey_t *journey = &s->journey;
-    uint64_t oldest = 0;
-    bool first = true;
-    for (bool more = true; more; first = false) {
+    uint32_t count = 0;
+    for (int more = 1; more > 0; count += (uint32_t)more) {
+        uint32_t left = ATTEMPTS_MOST - count;
         pthread_mutex_lock(&s->lock);
-        if (first)
-            *number = *end = journey->written;
-        journey_missed(journey, &oldest);
-        for (uint32_t i = 0; (more = *number > oldest && journey_row(journey, *number - 1)->stamps[0] >= since);
-             --*number)
-            if (i++ == ROWS_A_LOCK)
-                break;
+        more = attempts_read(&s->attempts, number, count, left < A_LOCK ? left : A_LOCK, spells + count);
         pthread_mutex_unlock(&s->lock);
+        if (more < 0)
+            return more;
     }
-    return *number <= oldest && oldest ? CSCHED_ESTALE : CSCHED_OK;
-}
-
-/* Reads the attempts that have been on a worker. */
-static int read_spells(csched_t *s, uint64_t number, uint64_t end, spells_t *spells)
-{
-    uint64_t missed = 0;
-    while (number < end && !missed) {
-        pthread_mutex_lock(&s->lock);
-        missed = journey_missed(&s->journey, &number);
-        for (uint32_t i = 0; i < ROWS_A_LOCK && number < end && !missed; i++, number++) {
-            const csched_journey_t *row = journey_row(&s->journey, number);
-            if (row->stamps[5] && row->worker != NO_WORKER)
-                add_row(spells, row);
-        }
-        pthread_mutex_unlock(&s->lock);
-    }
-    return missed ? CSCHED_ESTALE : CSCHED_OK;
+    return (int)count;
 }
 
 CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint64_t *idle)
 {
     csched_workers_t workers[CHANGES_KEPT + 1];
     pthread_mutex_lock(&s->lock);
+    uint32_t number = s->accounts.number;
+    bool present = s->accounts.work.sums.began == began;
     uint32_t changes = account_changes(&s->accounts, began, workers);
     pthread_mutex_unlock(&s->lock);
-    uint64_t number, end;
-    int result = changes ? find_oldest(s, began, &number, &end) : CSCHED_ESTALE;
-    if (result != CSCHED_OK)
-        return result;
-    spells_t spells = {.at = malloc((end - number + 1) * sizeof *spells.at)};
-    result = spells.at ? read_spells(s, number, end, &spells) : CSCHED_ENOMEM;
-    if (result == CSCHED_OK)
-        result = csched_idle_of(spells.at, spells.count, workers, changes, began, ended, idle);
-    free(spells.at);
+    if (!present || !changes)
+        return CSCHED_ESTALE;
+    csched_spell_t *spells = malloc(ATTEMPTS_MOST * sizeof *spells);
+    int result = spells ? read_attempts(s, number, spells) : CSCHED_ENOMEM;
+    if (result >= 0)
+        result = csched_idle_of(spells, (uint64_t)result, workers, changes, began, ended, idle);
+    free(spells);
     return result;
 }

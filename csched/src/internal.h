@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "account.h"
+#include "attempts.h"
 #include "backlog.h"
 #include "csched.h"
 #include "graph.h"
@@ -157,6 +158,7 @@ struct csched {
     uint32_t run_free_count;
     csched_stats_t stats;
     accounts_t accounts;
+    attempts_t attempts;
     run_times_t run_times;
     slowest_t slowest;
     kept_calls_t kept_calls;

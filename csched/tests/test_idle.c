@@ -68,19 +68,37 @@ static void packing_is_told_from_the_cells_own_time(void)
     EQUAL(sums[CSCHED_IDLE_PACKING], 4);
 }
 
-static csched_journey_t *append(csched_t *s, uint64_t ticket, uint16_t worker, uint64_t start, uint64_t end)
+static csched_t *scheduler(void)
 {
-    csched_journey_t *row = journey_append(&s->journey);
-    *row = (csched_journey_t){.ticket = ticket, .worker = worker, .stamps = {100, 100, start, start, start, end, end}};
-    return row;
+    csched_t *s;
+    OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    return s;
+}
+
+/* A piece of work that began then. */
+static void begin_work(csched_t *s, uint64_t began)
+{
+    OK(csched_account_begin(s));
+    account_submitted(&s->accounts, &(task_t){.submitted = began});
+}
+
+static void append_at(csched_t *s, uint64_t submitted, uint32_t attempt, uint32_t worker, uint64_t start, uint64_t end)
+{
+    task_t task = {.submitted = submitted, .ready = submitted, .dispatched = start, .attempt = (uint8_t)attempt};
+    attempts_ended(&s->attempts, &s->accounts, &task, &(result_entry_t){.received = start, .returned = end}, worker);
+}
+
+static void append(csched_t *s, uint32_t worker, uint64_t start, uint64_t end)
+{
+    append_at(s, 100, 0, worker, start, end);
 }
 
 static void workers_come_and_go(void)
 {
-    csched_t *s;
-    OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    csched_t *s = scheduler();
+    begin_work(s, 100);
     account_worker(&s->accounts, 1, 110);
-    append(s, 1, 0, 110, 150);
+    append(s, 0, 110, 150);
     account_worker(&s->accounts, 1, 120); /* late, and for nothing */
     account_worker(&s->accounts, -1, 130);
     OK(csched_idle(s, 100, 150, sums));
@@ -176,18 +194,20 @@ static void sums_are_those_of_each_moment(void)
     }
 }
 
-static void journeys_of_one_piece_of_work(void)
+static void attempts_of_one_piece_of_work(void)
 {
-    csched_t *s;
-    OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    csched_t *s = scheduler();
     account_worker(&s->accounts, 1, 3);
     account_worker(&s->accounts, 1, 4);
-    append(s, 1, 0, 10, 90)->stamps[0] = 5; /* of earlier work */
-    for (int element = 0; element < 3; element++) /* a chunk is one stretch, from when it came to when it went */
-        append(s, 2, 0, 100, 160);
-    append(s, 3, 1, 100, 120);
-    append(s, 4, NO_WORKER, 0, 0); /* cancelled */
-    append(s, 3, 1, 120, 140)->attempt = 1;
+    begin_work(s, 5);
+    append_at(s, 5, 0, 0, 10, 90);
+    begin_work(s, 100);
+    EQUAL(csched_idle(s, 5, 90, sums), CSCHED_ESTALE); /* another one has begun */
+    OK(csched_idle(s, 100, 110, sums)); /* no task of it has ended */
+    append_at(s, 5, 0, 0, 10, 99); /* of the one before */
+    append(s, 0, 100, 160);
+    append(s, 1, 100, 120);
+    append_at(s, 100, 1, 1, 120, 140);
     OK(csched_idle(s, 100, 160, sums));
     EQUAL(sums[CSCHED_IDLE_LAST], 20);
     for (int i = 0; i < CSCHED_IDLE_LAST; i++)
@@ -195,21 +215,24 @@ static void journeys_of_one_piece_of_work(void)
     csched_destroy(s);
 }
 
-static void overwritten_journeys_are_said(void)
+static void more_attempts_than_are_kept_are_said(void)
 {
-    csched_t *s;
-    OK(csched_create(&(csched_config_t){.arena_bytes = 1 << 20, .journey_rows = 1024}, &s));
+    csched_t *s = scheduler();
     account_worker(&s->accounts, 1, 3);
-    append(s, 1, 0, 10, 90)->stamps[0] = 5;
-    for (uint64_t i = 0; i < 1023; i++)
-        append(s, 2 + i, 0, 100 + i, 101 + i);
-    OK(csched_idle(s, 100, 1123, sums));
-    append(s, 2000, 0, 1123, 1124); /* where the one of earlier work was */
-    EQUAL(csched_idle(s, 100, 1124, sums), CSCHED_ESTALE);
+    begin_work(s, 100);
+    for (uint64_t i = 0; i < ATTEMPTS_MOST; i++)
+        append(s, 0, 100 + i, 101 + i);
+    OK(csched_idle(s, 100, 100 + ATTEMPTS_MOST, sums));
+    append(s, 0, 100 + ATTEMPTS_MOST, 101 + ATTEMPTS_MOST);
+    EQUAL(csched_idle(s, 100, 101 + ATTEMPTS_MOST, sums), CSCHED_ESTALE);
+    begin_work(s, 1 << 20);
+    append_at(s, 1 << 20, 0, 0, 1 << 20, (1 << 20) + 1);
+    OK(csched_idle(s, 1 << 20, (1 << 20) + 1, sums)); /* the next piece of work is told again */
     csched_destroy(s);
 }
 
 MAIN(TEST(a_chain_keeps_the_other_worker_waiting), TEST(a_slow_last_task_is_told_from_imbalance),
      TEST(slow_submission_and_slow_delivery), TEST(packing_is_told_from_the_cells_own_time), TEST(workers_come_and_go),
      TEST(workers_without_any_task), TEST(a_second_attempt_was_not_there_before_the_first_one_failed),
-     TEST(sums_are_those_of_each_moment), TEST(journeys_of_one_piece_of_work), TEST(overwritten_journeys_are_said))
+     TEST(sums_are_those_of_each_moment), TEST(attempts_of_one_piece_of_work),
+     TEST(more_attempts_than_are_kept_are_said))

@@ -215,7 +215,9 @@ def test_attempts_that_came_to_nothing_are_told(ex: Executor, tmp_path: object) 
 def test_every_element_counts_however_many_there_are(ex: Executor) -> None:
     count = 300_000  # journeys are kept of 262,144
     assert sum(1 for _ in ex.map(tasks.double, range(count))) == count
-    assert of(ex).tasks == count
+    found = of(ex)
+    assert found.tasks == count
+    assert found.reasons is not None
 
 
 def test_one_run_of_several(ex: Executor) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import itertools
 import operator
+import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import cellmill
 from cellmill import Executor
 from tests.support import tasks
-from tests.support.helpers import Gate
+from tests.support.helpers import SECONDS, Gate
 
 
 @pytest.mark.parametrize("chunksize", [None, 1, 3, 7, 1000])
@@ -226,6 +228,31 @@ def test_keeps_no_reference_to_results(pool: Executor) -> None:
         del result
         gc.collect()
         assert alive() is None
+
+
+def test_results_that_are_read_as_they_come_count(
+    pool: Executor, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that reads may take results before the one that settles them has counted them."""
+    results = pool.map(tasks.hold, [gate.folder] * 6, range(6), chunksize=3, ordered=False)
+    stream: Any = results._source.stream  # type: ignore[attr-defined]
+    read: list[int] = []
+
+    class Reader:
+        of_map = stream.receiver
+
+        def receive(self, keys: Sequence[int], values: list[Any], size: int) -> None:
+            self.of_map.receive(keys, values, size)
+            read.extend(next(results) for _ in keys)
+
+    monkeypatch.setattr(stream, "receiver", Reader())
+    gate.release(6)
+    resolver = cast(Any, pool)._backend.resolver
+    end = time.monotonic() + SECONDS
+    while len(read) < 6 and time.monotonic() < end:
+        resolver.settle(SECONDS)
+    assert sorted(read) == list(range(6))
+    assert stream.unfinished == 0
 
 
 class Holder:

@@ -138,8 +138,8 @@ class Chunk:
 
     def _outcomes(self, view: Came) -> tuple[int, Any, dict[int, Any]]:
         """Unpack what a worker sent: (first element, values, errors). A result that does not unpickle fails alone."""
-        if isinstance(view, tuple):  # it is a thread of this process
-            return view
+        if isinstance(view, tuple):  # it is a thread of this process, which may go on with the list
+            return view[0], list(view[1]), view[2]
         assert not isinstance(view, BaseException)
         scheduler = self.stream.host.scheduler
         taken, error = outcomes.load_value(view, scheduler.load)
@@ -157,18 +157,19 @@ class Chunk:
         return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
 
     def _take(self, first: int, values: Any, errors: dict[int, Any], size: int) -> None:
-        """Deliver outcomes from element ``first`` on, of so many bytes; those that were taken before an interrupt are
-        passed over.
+        """Deliver outcomes from element ``first`` on, of so many bytes, but for those taken before an interrupt. A list
+        without failures becomes the reader's own, which takes the values out of it.
         """
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
-        end = first + len(values)
+        count, end = len(values), first + len(values)
         retried = stopped = 0  # counted as failed by the scheduler
         for stop in [*sorted(i for i in errors if i >= self.received), end]:
             if self.received < stop:
                 here, self.received = self.received, stop
-                part = size * (stop - here) // max(1, len(values))
-                stream.settle(self.keys[here:stop], values[here - first : stop - first], part)
+                part = size * (stop - here) // max(1, count)
+                mine = values if stop - here == count else values[here - first : stop - first]
+                stream.settle(self.keys[here:stop], mine, part)
             if stop < end:
                 self.received = stop + 1
                 error = errors[stop]

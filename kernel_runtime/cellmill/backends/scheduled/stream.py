@@ -340,8 +340,8 @@ class Stream:
 
     def settle(self, keys: Sequence[Any], values: list[Any], size: int) -> None:
         """These elements have their values, which hold so many bytes."""
-        self.receiver.receive(keys, values, size)
-        self._over(len(values))
+        self.receiver.receive(keys, values, size)  # by now another thread may take values out of the list
+        self._over(len(keys))
 
     def settle_error(self, key: Any, error: BaseException) -> None:
         """This element has failed for good, or was cancelled."""

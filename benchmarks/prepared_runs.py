@@ -33,6 +33,11 @@ def touch(array, seconds, offset=0):
 def tiny(number):
     return number + 1
 
+def steps(number):
+    for step in range(20):
+        number += step
+    return number
+
 def crowd(folder, number):
     import pathlib, time
     own = pathlib.Path(folder, f"{number}.here")
@@ -60,7 +65,7 @@ class Prepared:
     cell: str
     changed: Mapping[str, str] = field(
         default_factory=dict
-    )  # the cell after a change of code, by kind of advice
+    )  # the cell after a change of code, by kind of advice; "": where nothing is advised
     earlier: int = 0  # workers with which the same cell ran before; 0: it did not
     renewed: bool = False  # each time by new workers, which have not imported the two names in `modules`
     tried: str = ""  # nothing helps, and this, the best try, shows it
@@ -103,6 +108,17 @@ _ARRAY = "array = numpy.ones({0})\n"
 _TOUCH = "calls = [touch({0}, 0.01) for _ in range({1})]\n[call.result() for call in calls]"
 _SHARED = "shared = cellmill.share(array)\n"
 _WAITED = "for _ in range({1}):\n    {0}.result()"
+_BATCH = """%%parallel --batch
+def all_steps(numbers):
+    found = []
+    for number in numbers:
+        for step in range(20):
+            number += step
+        found.append(number)
+    return found
+
+list(all_steps.map(range({0})))
+"""
 _IMPORTING = "list(importing.map([modules{1}] * {0}, [0.05] * {0}, chunksize=1))"
 _TIMED = "began = time.monotonic()\n{0}\ntook = time.monotonic() - began"
 
@@ -226,6 +242,13 @@ RUNS = (
         2,
         _map("[0.1] * 12", "burn"),
         tried="%cellmill workers 4",
+    ),
+    Prepared(
+        "2,000,000 short elements of a map",
+        2,
+        "list(steps.map(range(2_000_000)))",
+        {"": _BATCH.format("2_000_000")},
+        tried="pass",
     ),
     Prepared(
         "calls with pauses in the cell",

@@ -36,6 +36,7 @@ WITH_GIL = [
         "boundary.h",
         "calls.h",
         "capture.h",
+        "elements.h",
         "plain_data.h",
         "settings.h",
         "stacks.h",

@@ -4,12 +4,7 @@
 
 #include "boundary.h"
 #include "csched.h"
-
-#if Py_LIMITED_API < 0x030C0000 /* in the limited API from 3.12 on; the same values before */
-#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
-typedef PyObject *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *);
-extern PyObject *PyObject_Vectorcall(PyObject *, PyObject *const *, size_t, PyObject *);
-#endif
+#include "vectorcall.h"
 
 typedef struct {
     PyObject_HEAD PyObject *function, *attributes, *weak;

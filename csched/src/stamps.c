@@ -16,9 +16,8 @@ CSCHED_EXPORT int csched_worker_finished(csched_worker_t *w)
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
+void worker_element(csched_worker_t *w, uint32_t element, uint64_t now)
 {
-    uint64_t now = now_ns();
     u64_store_relaxed(&w->segment->element_since, now);
     u32_store_release(&w->segment->claim_element, element); /* partner: check_element */
     if (element < MARKS_MAX) {
@@ -26,6 +25,11 @@ CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
         w->mark_count = element + 1;
     }
     FAULT(w, element_begun);
+}
+
+CSCHED_EXPORT int csched_worker_element(csched_worker_t *w, uint32_t element)
+{
+    worker_element(w, element, now_ns());
     return CSCHED_OK;
 }
 

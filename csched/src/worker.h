@@ -59,6 +59,7 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 
 /* Address of a region that is mapped up to `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
+void worker_element(csched_worker_t *w, uint32_t element, uint64_t now); /* see csched_worker_element */
 bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
 void take_frees(csched_worker_t *w); /* frees blocks without readers */
 void worker_trim(csched_worker_t *w); /* once a second; see trim.c */

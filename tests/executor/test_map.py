@@ -8,13 +8,14 @@ import operator
 import time
 import weakref
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 import cellmill
-from cellmill import Executor
+from cellmill import Executor, run_registry
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -288,3 +289,14 @@ def test_options_of_a_map(pool: Executor) -> None:
     view = pool.options(name="named", priority=3).options(retries=1)
     assert list(view.map(tasks.double, [1, 2])) == [2, 4]
     assert view.submit(tasks.double, 4).result() == 8
+
+
+def test_functions_in_c_are_stopped_between_elements(pool: Executor) -> None:
+    """No byte code runs between elements of such a map; what would take minutes is interrupted all the same."""
+    results = pool.map(sum, [range(2_000_000)] * 10_000, chunksize=10_000)
+    while not pool.stats().running:
+        pool.stats()
+    assert run_registry.stop_cell()
+    with pytest.raises(CancelledError):
+        list(results)
+    assert list(pool.map(abs, [-1, 2])) == [1, 2]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..backends.scheduled.scheduler import NO_ELEMENT, with_gil
+from ..backends.scheduled.scheduler import NO_ELEMENT, ffi, with_gil
 from ..by_value.watched import bare, look
 from ..errors import is_a
 from ..randomness.generators import prepared
@@ -15,7 +16,15 @@ from .protocol import FLUSH_NS
 
 MOST_MARKED = 4096
 PAST_LIMIT = b""  # in the place of an element's error: it was stopped for its limit of time
-CHECK_EVERY, CHECK_ALL = 64, 256  # look at the clock this often; after each element of small chunks
+
+
+@functools.cache
+def _loop() -> Callable[[int, Any, list[Any], list[Any], bool, int], bool]:
+    """Return the loop over elements; see csched/python/elements.h."""
+    made: list[Any] = []
+    with_gil.csched_elements(ffi.cast("void *", id(made)))
+    loop: Callable[[int, Any, list[Any], list[Any], bool, int], bool] = made[0]
+    return loop
 
 
 class Runner(Teller, Protocol):
@@ -63,34 +72,31 @@ def _run_elements(
     worker: Runner, unsent: Unsent, function: Any, name: str, items: list[Any], star: bool
 ) -> int:
     """Run them; how many failed."""
-    handle = worker.handle
-    element, since_flush = with_gil.csched_worker_element, with_gil.csched_worker_since_flush
-    calls = itertools.starmap(function, items) if star else map(function, items)
+    handle, run, count = worker.handle, _loop(), len(items)
+    address = int(ffi.cast("uintptr_t", handle))
     values, errors = unsent.values, unsent.errors
     failures = 0
-    for i in range(len(items)):
-        element(handle, i)
+    while len(values) < count:
         try:
-            values.append(next(calls))
+            to_send = run(address, function, items, values, star, FLUSH_NS)
         except BaseException as error:
+            if (i := len(values)) == count:
+                raise  # an interrupt after the last one
             if is_a(error, StopIteration):
                 error = RuntimeError(f"{name} raised StopIteration")
             errors[i] = worker.encode_error(error, name)
             values.append(None)
             failures += 1
             if is_a(error, KeyboardInterrupt) and with_gil.csched_worker_interrupted(handle):
-                rest = range(i + 1, len(items))  # Stop is meant for all of them
+                rest = range(i + 1, count)  # Stop is meant for all of them
                 errors.update(dict.fromkeys(rest, errors[i]))
                 values.extend([None] * len(rest))
                 return failures + len(rest)
-        if (
-            (len(items) < CHECK_ALL or i % CHECK_EVERY == 0)
-            and i + 1 < len(items)
-            and since_flush(handle) > FLUSH_NS
-        ):
-            element(handle, NO_ELEMENT)
-            unsent.send()
-    element(handle, NO_ELEMENT)
+        else:
+            if to_send:
+                with_gil.csched_worker_element(handle, NO_ELEMENT)
+                unsent.send()
+    with_gil.csched_worker_element(handle, NO_ELEMENT)
     return failures
 
 

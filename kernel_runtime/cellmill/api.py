@@ -218,9 +218,7 @@ def _of_future(future: BaseFuture[Any]) -> str:
         return (
             f"It does not wait: it {'is done' if error is None else f'failed with {type(error).__name__}'}."
         )
-    if isinstance(future, Future) and not future._ticket:
-        return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
-    return ""
+    return future.why() if isinstance(future, Future) else ""
 
 
 # -- what tasks went through, and printed

@@ -107,6 +107,10 @@ class Future(BaseFuture[Any]):
         """The future that the backend made for the task: itself, unless this one follows another."""
         return self
 
+    def why(self) -> str:
+        """Return why it waits where it has no task of its own; "" where its backend must be asked."""
+        return ""
+
     def unread(self) -> Any:
         """Return what holds its value where a task of the same backend finds it; None where the value is here."""
         return None

@@ -29,6 +29,9 @@ def test_items_of_a_batch_as_inputs_while_a_map_goes_on(ex: Executor) -> None:
     assert list(rest) == [2 * i for i in range(2_000)]
 
 
+CALL = "hold_each(…)"
+
+
 @later
 @pytest.mark.parametrize("deep", [False, True])
 def test_a_map_goes_on_beside_an_element_that_waits(ex: Executor, gate: Gate, deep: bool) -> None:
@@ -76,6 +79,9 @@ def test_what_waits_is_cancelled_and_counted(ex: Executor, gate: Gate) -> None:
     one, two = (ex.options(batch=True).submit(work.halves, held) for _ in range(2))
     with pytest.raises(TimeoutError):
         next(ex.map(tasks.same, [held] * 3, timeout=0.05))
+    assert (
+        cellmill.why(two) == f"It is an item of a batch, and waits for its input {CALL}, which is not over."
+    )
     assert one.cancel()
     assert not one.running()
     with pytest.raises(CancelledError, match="halves"):

@@ -9,6 +9,7 @@ import pytest
 import cellmill
 from cellmill import DependencyError, Executor, Future, Retry
 from cellmill.api import in_words, questions_of
+from tests.contract import work
 from tests.contract.abilities import elsewhere, later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -118,3 +119,22 @@ def test_one_that_is_not_known(ex: Executor) -> None:
         in_words(questions_of(ex), 2**31 - 1)
         == "It is over, or there has been no such task: nothing to wait for."
     )
+
+
+def test_items_of_a_batch(ex: Executor, gate: Gate) -> None:
+    batch = ex.options(batch=True)
+    held = [ex.submit(tasks.hold, gate.folder) for _ in range(ex.max_workers)]
+    gate.wait_started(ex.max_workers)
+    behind = [batch.submit(work.halves, n) for n in range(200)]
+    waits = batch.submit(work.halves, behind[-1])
+    goes = "It is an item of a batch: it goes to a worker with the others as soon as one has room."
+    sent = "It is an item of a batch, which was sent to a worker: it runs there, or is about to."
+    assert cellmill.why(behind[0]) == sent
+    assert cellmill.why(behind[-1]) == goes
+    assert cellmill.why(waits) in (
+        goes,
+        "It is an item of a batch, and waits for its input halves(…), which is not over.",
+    )
+    gate.release(len(held))
+    assert waits.result(SECONDS) == 199 / 4
+    assert cellmill.why(waits) == "It does not wait: it is done."

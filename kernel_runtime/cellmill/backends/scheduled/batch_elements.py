@@ -19,6 +19,16 @@ class BatchElement(Future):
         self._stream = stream
         self.index: int | None = None  # among those that draw random numbers
 
+    def why(self) -> str:
+        """See `Future`."""
+        awaited = self._stream.parked.awaited_by(self)
+        if awaited is not None:
+            call = awaited._owner.call_text(awaited)
+            return f"It is an item of a batch, and waits for its input{f' {call}' if call else ''}, which is not over."
+        if self._owner.is_running(self):
+            return "It is an item of a batch, which was sent to a worker: it runs there, or is about to."
+        return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
+
 
 class _BatchElements:
     """Receives what comes back for the futures of batches, which are their own keys."""

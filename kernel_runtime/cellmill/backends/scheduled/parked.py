@@ -16,8 +16,9 @@ from ...futures import OVER, Future
 
 
 class ParkedElement(NamedTuple):
-    """An element, and how it is to be sent: see `Stream._submit`."""
+    """An element, the future that it waits for, and how it is to be sent: see `Stream._submit`."""
 
+    awaits: Future
     item: Any
     attempt: int
     delay: float | None
@@ -59,14 +60,19 @@ class Parked:
         """Return the keys of all elements."""
         return list(self._elements)
 
-    def add(self, key: Any, element: ParkedElement, future: Future) -> None:
-        """Park an element until this future is over."""
+    def awaited_by(self, key: Any) -> Future | None:
+        """Return the future that this element waits for; None when it is not here."""
+        element = self._elements.get(key)
+        return None if element is None else element.awaits
+
+    def add(self, key: Any, element: ParkedElement) -> None:
+        """Park an element until the future that it awaits is over."""
         with self._lock:
             self._elements[key] = element
             if not self._served:
                 threading.Thread(target=self._serve, name="cellmill-inputs", daemon=True).start()
                 self._served = True
-        tell = partial(self._over.put, key)
+        tell, future = partial(self._over.put, key), element.awaits
         with future._condition:
             over = future._state in OVER
             if not over:

@@ -196,7 +196,7 @@ class Stream:
             raise
         except (AwaitedInput, DependencyError, PayloadError, UsageError) as error:
             if len(items) == 1 and isinstance(error, AwaitedInput):
-                self.parked.add(keys[0], ParkedElement(items[0], attempt, delay, position), error.future)
+                self.parked.add(keys[0], ParkedElement(error.future, items[0], attempt, delay, position))
                 return
             if len(items) == 1:
                 self._refuse(keys[0], items[0], position, error)
@@ -214,7 +214,7 @@ class Stream:
             element = self.parked.take(key)
             if element is None:
                 return
-            item, attempt, delay, position = element
+            _, item, attempt, delay, position = element
             if self._failure is not None:
                 self._refuse(key, item, position, outcomes.not_run(self._failure))
                 return

@@ -187,6 +187,8 @@ def test_a_run_tells_its_counters_while_it_goes_on(pool: Executor, tmp_path: Pat
         return frame if frame["counts"]["running"] == 2 else None
 
     look(0)
+    until(running)
+    futures.append(even(1))  # queued: both workers are held
     frame = until(running)
     look(1)
     assert frame["counts"]["done"] < frame["counts"]["total"] == 60

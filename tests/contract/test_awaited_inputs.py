@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
@@ -69,6 +69,25 @@ def test_a_failed_input_fails_what_waited_for_it(ex: Executor, gate: Gate) -> No
         for failed in (error, single.exception(SECONDS)):
             assert isinstance(failed, cellmill.DependencyError)
             assert isinstance(failed.__cause__, LookupError)
+
+
+@later
+def test_an_input_that_is_cancelled_while_a_call_waits_for_it(ex: Executor, gate: Gate) -> None:
+    held = [ex.submit(tasks.hold, gate.folder) for _ in range(ex.max_workers)]
+    gate.wait_started(ex.max_workers)
+    inputs = [ex.options(batch=True).submit(work.halves, n) for n in range(20, 220)]  # the last ones wait here
+    with ThreadPoolExecutor(1) as thread:
+        call = thread.submit(ex.submit, tasks.same, inputs[-1])
+        results = ex.map(tasks.same, [1, inputs[-1]], return_exceptions=True)
+        assert inputs[-1].cancel()
+        error = call.result(SECONDS).exception(SECONDS)
+        assert isinstance(error, cellmill.DependencyError)
+        assert isinstance(error.__cause__, CancelledError)
+    gate.release(len(held))
+    one, error = results
+    assert one == 1
+    assert isinstance(error, cellmill.DependencyError)
+    assert [future.result(SECONDS) for future in inputs[:-1]] == [n / 2 for n in range(20, 219)]
 
 
 @later

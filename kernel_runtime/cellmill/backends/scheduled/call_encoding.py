@@ -42,6 +42,11 @@ class AwaitedInput(Exception):
         super().__init__()
         self.future = future
 
+    def wait(self) -> None:
+        """Return when it is over, also if it was cancelled."""
+        if self.future._state not in OVER:
+            self.future._owner.wait(self.future, None)
+
 
 def pack(
     owner: FutureOwner,

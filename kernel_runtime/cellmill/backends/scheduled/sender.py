@@ -178,7 +178,7 @@ class Sender:
             ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
                 continue
             except AwaitedInput as awaited:
-                awaited.future.exception()
+                awaited.wait()
             except FailedInput as failed:
                 return self._failed(
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)

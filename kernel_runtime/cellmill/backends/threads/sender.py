@@ -132,7 +132,7 @@ class ThreadsSender(Sender):
                 named = {name: packed(host, part, inputs) for name, part in kwargs.items()}
                 add_after(host, options.after, inputs)
             except AwaitedInput as awaited:
-                awaited.future.exception()
+                awaited.wait()
                 continue
             except FailedInput as failed:
                 return self._failed(

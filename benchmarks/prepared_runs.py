@@ -105,7 +105,8 @@ for _ in range(7):
 call.result()
 """
 _ARRAY = "array = numpy.ones({0})\n"
-_TOUCH = "calls = [touch({0}, 0.01) for _ in range({1})]\n[call.result() for call in calls]"
+_TOUCH = "calls = [touch({0}, {2}) for _ in range({1})]\n[call.result() for call in calls]"
+_EACH = "list(touch.map(({0} for _ in range(30)), [0.005] * 30))"
 _SHARED = "shared = cellmill.share(array)\n"
 _WAITED = "for _ in range({1}):\n    {0}.result()"
 _BATCH = """%%parallel --batch
@@ -172,19 +173,19 @@ RUNS = (
     Prepared(
         "40 MB in each of 30 calls",
         2,
-        _ARRAY.format(5_000_000) + _TOUCH.format("array", 30),
+        _ARRAY.format(5_000_000) + _TOUCH.format("array", 30, 0.005),
         {
-            "share": _ARRAY.format(5_000_000) + _SHARED + _TOUCH.format("shared", 30),
+            "share": _ARRAY.format(5_000_000) + _SHARED + _TOUCH.format("shared", 30, 0.005),
             "loop": _ARRAY.format(5_000_000)
-            + _TIMED.format("for _ in range(30): touch.__wrapped__(array, 0.01)"),
+            + _TIMED.format("for _ in range(30): touch.__wrapped__(array, 0.005)"),
         },
     ),
     Prepared(
         "80 MB in each of 12 calls",
         2,
-        _ARRAY.format(10_000_000) + _TOUCH.format("array", 12),
+        _ARRAY.format(10_000_000) + _TOUCH.format("array", 12, 0.01),
         {
-            "share": _ARRAY.format(10_000_000) + _SHARED + _TOUCH.format("shared", 12),
+            "share": _ARRAY.format(10_000_000) + _SHARED + _TOUCH.format("shared", 12, 0.01),
             "loop": _ARRAY.format(10_000_000)
             + _TIMED.format("for _ in range(12): touch.__wrapped__(array, 0.01)"),
         },
@@ -192,11 +193,11 @@ RUNS = (
     Prepared(
         "40 MB in each of 30 elements of a map",
         2,
-        _ARRAY.format(5_000_000) + "list(touch.map([array] * 30, [0.01] * 30))",
+        _ARRAY.format(5_000_000) + _EACH.format("array"),
         {
-            "share": _ARRAY.format(5_000_000) + _SHARED + "list(touch.map([shared] * 30, [0.01] * 30))",
+            "share": _ARRAY.format(5_000_000) + _SHARED + _EACH.format("shared"),
             "loop": _ARRAY.format(5_000_000)
-            + _TIMED.format("for _ in range(30): touch.__wrapped__(array, 0.01)"),
+            + _TIMED.format("for _ in range(30): touch.__wrapped__(array, 0.005)"),
         },
     ),
     Prepared(

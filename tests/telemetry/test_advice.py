@@ -15,6 +15,8 @@ import pytest
 
 import cellmill
 from cellmill import Executor, UsageError
+from cellmill.backends.scheduled.advising import imports_of_a_worker
+from cellmill.by_value.import_log import Loaded
 from cellmill.history import Moved, RunFigures, RunRecord, Stages
 from cellmill.process_context.cpus import available_cpus
 from cellmill.telemetry.account import Account
@@ -51,6 +53,8 @@ EIGHT = [Ran(1.0)] * 8
         (work(*EIGHT, wall=4.0, processors=3.9), None),  # there are no processors for more
         (work(*EIGHT, wall=4.0, processors=None), None),  # it is unknown
         (work(*EIGHT, wall=4.0, span=3.0), 3.0),
+        (work(*EIGHT, wall=4.0, fresh=1.0), 3.0),  # new workers import for so long
+        (work(*EIGHT, wall=4.0, fresh=3.0), None),
         (work(*EIGHT, wall=9.0), None),  # something else was slow
         (work(*EIGHT, wall=4.0, workers=None), None),  # their number changed
         (work(Ran(1.0), Ran(1.0), wall=1.0), None),  # there are not more tasks
@@ -418,3 +422,18 @@ def test_earlier_runs_are_of_the_same_calls(
     )  # the work is more than the run
     assert with_fewer_workers([*records, run_record(9, 4, 6.0)], "local", 4, 10, 9.0) is None
     assert with_fewer_workers([*records, run_record(9, 4, 6.0)], "dask", 4, 10, 6.0) is None
+
+
+def test_new_workers_import_what_the_present_ones_have() -> None:
+    second = 10**9
+    loads = [
+        (0, Loaded("numpy", 0, 0.5)),
+        (0, Loaded("numpy.random", 10, 0.2)),  # a part of it
+        (0, Loaded("pandas", second, 1.0)),
+        (1, Loaded("numpy", 0, 0.6)),
+        (1, Loaded("numpy", 9 * second, 0.7)),  # a worker that took the place of one
+    ]
+    assert imports_of_a_worker(loads, []) == 1.5
+    assert imports_of_a_worker(loads, ["pandas"]) == 0.7
+    assert imports_of_a_worker(loads, ["numpy", "pandas"]) == 0.0
+    assert imports_of_a_worker([], ["numpy"]) == 0.0

@@ -67,3 +67,11 @@ def test_no_task_begins_before_it_was_submitted(submitted: list[float], workers:
 def test_a_task_waits_for_its_inputs_and_its_submission() -> None:
     assert makespan([Ran(1.0), Ran(1.0, (0,), submitted=3.0)], 2) == 4.0
     assert makespan([Ran(3.0), Ran(1.0, (0,), submitted=1.0)], 2) == 4.0
+
+
+def test_workers_that_come_late() -> None:
+    four = [Ran(1.0)] * 4
+    assert makespan(four, 2, late=1, after=0.0) == 2.0
+    assert makespan(four, 2, late=1, after=1.5) == 3.0
+    assert makespan(four, 2, late=1, after=9.0) == 4.0
+    assert makespan(four, 1, late=1, after=2.0) == 6.0

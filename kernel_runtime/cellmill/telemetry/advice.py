@@ -25,7 +25,8 @@ AT_ONCE = 0.05  # of the wall time: when the last task was there, if all were th
 IN_DOUBT = 0.25  # of a promise: by more it may not be wrong
 TINY = 100e-6  # seconds of a call's run time: below, sending it alone may cost more than running it
 MANY = 500  # calls from which on a map is worth it
-MAP_COST = 0.18  # of what a single call costs: an element of a map, measured
+MAP_COST = 0.07  # of what a single call costs: an element of a map, measured
+MAP_BEGINS = 0.002  # seconds of any map, measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Work:
     calls: int  # single calls, if all tasks are; else 0
     linked: bool = False  # some tasks take results of others
     loads: Sequence[Load] = ()
+    fresh: float = 0.0  # seconds in which a new worker imports what the present ones have imported
     carried: Carried | None = None
     earlier: Earlier | None = None
 
@@ -106,10 +108,12 @@ class _Plan:
     workers: int
     scale: float  # measured by calculated
 
-    def promise(self, tasks: Sequence[Ran], workers: int | None = None) -> float:
-        """Return the seconds that they would take; the longest one has its time in any case."""
+    def promise(self, tasks: Sequence[Ran], more: int = 0, fresh: float = 0.0) -> float:
+        """Return the seconds that they would take, with so many workers more that have ``fresh`` seconds of imports
+        before them; the longest task has its time in any case.
+        """
         longest = max(task.seconds for task in tasks)
-        return max(longest, makespan(tasks, workers or self.workers) * self.scale)
+        return max(longest, makespan(tasks, self.workers + more, more, fresh / self.scale) * self.scale)
 
 
 def advise(work: Work) -> tuple[tuple[Advice, ...], bool]:
@@ -148,11 +152,11 @@ def _about(change: str, seconds: float) -> str:
 
 
 def _workers(work: Work, plan: _Plan) -> Advice | None:
-    """Twice as many workers; not where they would share processors."""
+    """Twice as many workers, which import for themselves; not where they would share processors."""
     if work.processors is None:
         return None
     count = 2 * plan.workers
-    seconds = max(work.span, work.processors, plan.promise(plan.tasks, count))
+    seconds = max(work.span, work.processors, plan.promise(plan.tasks, plan.workers, work.fresh))
     return Advice("workers", _about(f"With {count} workers", seconds), seconds, workers=count)
 
 
@@ -237,7 +241,7 @@ def _map(work: Work) -> Advice | None:
     single = work.calls == work.count >= MANY and not work.linked
     if work.own is None or not single or work.busy > TINY * work.count:
         return None
-    sending = MAP_COST * max(0.0, work.wall - work.own)
+    sending = MAP_BEGINS + MAP_COST * max(0.0, work.wall - work.own)
     seconds = max(work.own + sending, work.busy / (work.workers or 1))
     return Advice(
         "map", _about(f"As a map, f.map(xs), and not as {work.calls:,} single calls", seconds), seconds

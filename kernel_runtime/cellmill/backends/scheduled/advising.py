@@ -27,7 +27,7 @@ from .scheduler import NO_ELEMENT, NO_WORKER, Scheduler
 
 MOST_TASKS = 4_096  # that are scheduled again on paper: 10 ms; beyond that their sum tells as much
 # Seconds that it takes to find why workers were idle, and more for each lone task, and each element of a chunk.
-FINDING, FINDING_EACH, FINDING_ELEMENT = 1e-3, 1e-6, 0.05e-6
+FINDING, FINDING_EACH, FINDING_ELEMENT = 1e-3, 1e-6, 0.005e-6
 SMALL_PART = 0.02  # of a run's time: what that may take when it ends
 MOSTLY_WAITS = 0.3  # of its run time: at most so much is processor time, or spent waiting for a processor
 
@@ -49,6 +49,8 @@ class Advised(Protocol):
     def set_workers(self, count: int) -> None: ...
 
     def preload(self, modules: Iterable[str]) -> None: ...
+
+    def preloaded(self) -> Sequence[str]: ...
 
 
 class _Row(NamedTuple):
@@ -180,6 +182,7 @@ class Adviser:
             calls=caller.calls if single and caller is not None else 0,
             linked=sums.span_tasks > 1,
             loads=self._loads(rows),
+            fresh=imports_of_a_worker(self._host.loads(), self._host.preloaded()),
             carried=self._carried(rows),
             earlier=self._earlier(workers, sums.tasks, wall),
         )
@@ -275,6 +278,19 @@ def _workers(sums: Any) -> int | None:
     """Return how many workers there were; None where their number changed."""
     mean = sums.capacity / (sums.ended - sums.began)
     return round(mean) if round(mean) >= 1 and abs(mean - round(mean)) <= 0.05 else None
+
+
+def imports_of_a_worker(loads: Sequence[tuple[int, Loaded]], preloaded: Sequence[str]) -> float:
+    """Return the seconds of imports that each new worker has before it: as many as the worker with the most had."""
+    latest = {(worker, load.name): load for worker, load in loads}
+    seconds: dict[int, float] = {}
+    ended: dict[int, float] = {}  # when the last import ended: those it made in turn began before
+    for (worker, name), load in sorted(latest.items(), key=lambda item: item[1].began):
+        if load.began >= ended.get(worker, 0.0):
+            ended[worker] = load.began + load.seconds / NS
+            here = any(name == each or name.startswith(f"{each}.") for each in preloaded)
+            seconds[worker] = seconds.get(worker, 0.0) + (0.0 if here else load.seconds)
+    return max(seconds.values(), default=0.0)
 
 
 def _equal_ones(sums: Any) -> list[Ran]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
@@ -44,6 +45,53 @@ def test_a_map_goes_on_beside_an_element_that_waits(ex: Executor, gate: Gate, de
 
 
 @later
+def test_calls_go_on_beside_one_that_waits(ex: Executor, gate: Gate) -> None:
+    held = ex.options(batch=True).submit(work.hold_each, (gate.folder, 7))
+    gate.wait_started()
+    items = [7]
+    first = ex.submit(tasks.give, [held], items)
+    items.append(8)  # the call has been made
+    second = ex.submit(tasks.give, first, 1)
+    assert ex.submit(tasks.double, 4).result(SECONDS) == 8
+    assert not first.done()
+    assert cellmill.why(first) == f"It waits for its input {CALL}, which is not over."
+    gate.release()
+    seen = items if ex.backend == "threads" else [7]  # threads work on the caller's objects
+    assert second.result(SECONDS) == (((([7], seen), {}), 1), {})
+    assert cellmill.why(first) == "It does not wait: it is done."
+
+
+@later
+def test_calls_of_two_executors_run_beside_each_other(ex: Executor, gate: Gate) -> None:
+    with Executor(2, backend="threads") as other:
+        held = [other.submit(tasks.hold, gate.folder, n) for n in range(2)]
+        gate.wait_started(2)
+        calls = [ex.submit(tasks.double, future) for future in held]
+        back = [other.submit(tasks.double, call) for call in calls]
+        cancelled = ex.submit(tasks.double, held[0])
+        assert cancelled.cancel()
+        gate.release(2)
+        assert [future.result(SECONDS) for future in back] == [0, 4]
+        with pytest.raises(CancelledError, match=r"double\(.*\) was cancelled by cancel\(\) of its future"):
+            cancelled.result()
+
+
+@later
+def test_a_call_sees_the_context_of_its_caller_however_late_it_begins(ex: Executor, gate: Gate) -> None:
+    if ex.backend != "threads":
+        pytest.skip("contexts stay in their process")
+    held = ex.options(batch=True).submit(work.hold_each, (gate.folder, 7))
+    gate.wait_started()
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
+    calls = []
+    for n in range(1, 4):
+        variable.set(n)
+        calls.append(ex.submit(lambda _: variable.get(), held))
+    gate.release()
+    assert [call.result(SECONDS) for call in calls] == [1, 2, 3]
+
+
+@later
 def test_items_of_one_batch_wait_for_each_other(ex: Executor, gate: Gate) -> None:
     batch = ex.options(batch=True)
     held = [ex.submit(tasks.hold, gate.folder) for _ in range(ex.max_workers)]
@@ -75,7 +123,9 @@ def test_a_failed_input_fails_what_waited_for_it(ex: Executor, gate: Gate) -> No
 def test_an_input_that_is_cancelled_while_a_call_waits_for_it(ex: Executor, gate: Gate) -> None:
     held = [ex.submit(tasks.hold, gate.folder) for _ in range(ex.max_workers)]
     gate.wait_started(ex.max_workers)
-    inputs = [ex.options(batch=True).submit(work.halves, n) for n in range(20, 220)]  # the last ones wait here
+    inputs = [
+        ex.options(batch=True).submit(work.halves, n) for n in range(20, 220)
+    ]  # the last ones wait here
     with ThreadPoolExecutor(1) as thread:
         call = thread.submit(ex.submit, tasks.same, inputs[-1])
         results = ex.map(tasks.same, [1, inputs[-1]], return_exceptions=True)
@@ -98,9 +148,7 @@ def test_what_waits_is_cancelled_and_counted(ex: Executor, gate: Gate) -> None:
     one, two = (ex.options(batch=True).submit(work.halves, held) for _ in range(2))
     with pytest.raises(TimeoutError):
         next(ex.map(tasks.same, [held] * 3, timeout=0.05))
-    assert (
-        cellmill.why(two) == f"It is an item of a batch, and waits for its input {CALL}, which is not over."
-    )
+    assert cellmill.why(two) == f"It waits for its input {CALL}, which is not over."
     assert one.cancel()
     assert not one.running()
     with pytest.raises(CancelledError, match="halves"):

@@ -128,12 +128,12 @@ def test_items_of_a_batch(ex: Executor, gate: Gate) -> None:
     behind = [batch.submit(work.halves, n) for n in range(200)]
     waits = batch.submit(work.halves, behind[-1])
     goes = "It is an item of a batch: it goes to a worker with the others as soon as one has room."
-    sent = "It is an item of a batch, which was sent to a worker: it runs there, or is about to."
+    sent = "It was sent to a worker: it runs there, or is about to."
     assert cellmill.why(behind[0]) == sent
     assert cellmill.why(behind[-1]) == goes
     assert cellmill.why(waits) in (
         goes,
-        "It is an item of a batch, and waits for its input halves(…), which is not over.",
+        "It waits for its input halves(…), which is not over.",
     )
     gate.release(len(held))
     assert waits.result(SECONDS) == 199 / 4

@@ -324,7 +324,7 @@ class ScheduledBackend:
 
     def batch_streams(self) -> list[Stream]:
         """Return the streams of the batches that gather single calls."""
-        return list(self.sender.batches.values())
+        return self.sender.gathered.streams()
 
     def stop_task(self, ticket: int) -> bool | None:
         """True: it had not begun and is cancelled; False: it is stopped; None: it is over."""

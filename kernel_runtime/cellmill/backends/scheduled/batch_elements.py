@@ -1,4 +1,4 @@
-"""Futures of the single calls of a batch function, which travel together."""
+"""Futures of single calls that are elements of a stream: see `gathered_calls`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from .stream import CancelledItem, Stream
 
 
 class BatchElement(Future):
-    """The future of one item of a batch: it has no task of its own in the scheduler."""
+    """The future of such a call: it has no task of its own in the scheduler."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, context: Any = None) -> None:
         super().__init__(stream)
         self._stream = stream
+        self.context = context  # of its caller, where a thread runs it
         self.index: int | None = None  # among those that draw random numbers
 
     def why(self) -> str:
         """See `Future`."""
-        awaited = self._stream.parked.awaited_by(self)
+        awaited, batch = self._stream.parked.awaited_by(self), self._stream.options.batch
         if awaited is not None:
             call = awaited._owner.call_text(awaited)
-            return f"It is an item of a batch, and waits for its input{f' {call}' if call else ''}, which is not over."
+            return f"It waits for its input{f' {call}' if call else ''}, which is not over."
         if self._owner.is_running(self):
-            return "It is an item of a batch, which was sent to a worker: it runs there, or is about to."
-        return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
+            return "It was sent to a worker: it runs there, or is about to."
+        if batch:
+            return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
+        return "It goes to a worker as soon as one has room."
 
 
 class _BatchElements:

@@ -14,7 +14,6 @@ from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError
 from ...futures import Future, FutureOwner
-from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...randomness.generators import Draws
 from ...serialization.function_code import function_name
@@ -24,11 +23,11 @@ from ...serialization.pieces import as_sent
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map
-from .batch_elements import BATCH_ELEMENTS, BatchElement
 from .call_encoding import AwaitedInput, FailedInput, Inputs, add_input, pack
 from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
+from .gathered_calls import GatheredCalls
 from .payload_blocks import Room
 from .plain import PlainSubmit
 from .protocols import StreamHost
@@ -36,7 +35,6 @@ from .retrying import RetriedFuture
 from .scheduler import NO_BLOCK, StaleInput, ffi, with_gil
 from .sharing import Sharing
 from .slots import SlotTable
-from .stream import Stream
 
 MOST_FORMS = 64
 LONGEST_S = 1e9  # of a time limit: thirty years
@@ -70,7 +68,7 @@ class Sender:
         self.functions = host.functions
         self._forms: dict[Any, tuple[int, Any]] = {}  # by their options: address, and the memory there
         self._last: tuple[TaskOptions | None, tuple[int, Any] | None] = (None, None)  # of the latest call
-        self.batches: dict[tuple[Any, int, TaskOptions, int, Settings | None], Stream] = {}
+        self.gathered = GatheredCalls(host, self.functions, self.settings, self.packer)
         self._drawn = Drawn(self.functions)
         self.carried = CarriedObjects()
         self.plain = PlainSubmit(host, host.gate, self.scheduler, self.functions, slots, self._submit_any)
@@ -178,7 +176,9 @@ class Sender:
             ):  # an input was resolved meanwhile, its value is at hand now; or the function renewed
                 continue
             except AwaitedInput as awaited:
-                awaited.wait()
+                if number and draws is None and not kwargs:
+                    return self.gathered.submit(function, args, options, run)
+                awaited.wait()  # what the call carries besides its arguments is as of now
             except FailedInput as failed:
                 return self._failed(
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)
@@ -300,19 +300,7 @@ class Sender:
                 f"{function_name(function)} is a batch function: call it with one item (it receives a list of them), "
                 "or use .map(items)"
             )
-        number = self.functions.number(function)  # one that cannot be sent raises here, once
-        key = (function, number, options, run, self.settings())
-        stream = self.batches.get(key)
-        if stream is None or not stream.unfinished:
-            if len(self.batches) > 32:
-                self.batches = {k: s for k, s in self.batches.items() if s.unfinished}
-            stream = self.batches[key] = Stream(self.host, function, options, run, BATCH_ELEMENTS, star=False)
-        element = BatchElement(stream)
-        with uninterrupted():
-            packer = self.packer(function_name(function), star=False)
-            stream.add([element], packer(False).pack([args[0]]) if packer is not None else [args[0]])
-            stream.send()
-        return element
+        return self.gathered.submit(function, args, options, run)
 
     def packer(self, name: str, *, star: bool) -> Callable[[bool], Packer] | None:
         """Return what packs the elements of a map of this function when they are taken; None where they are kept

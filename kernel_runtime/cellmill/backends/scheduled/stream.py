@@ -14,10 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ...by_value.references import constants_of
 from ...diagnostics.blame import who
-from ...diagnostics.naming import name_call
-from ...diagnostics.short_text import brief, element_text, name_element
 from ...errors import DependencyError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
@@ -27,8 +24,8 @@ from ...serialization.function_code import function_name
 from ...task import TaskOptions
 from . import outcomes, state_map
 from .call_encoding import AwaitedInput
-from .cancellations import done_of
 from .chunks import Chunk
+from .element_names import cancelled_text, name_failed
 from .elements import Dropped, Elements
 from .parked import Parked, ParkedElement
 from .protocols import Receiver, StreamHost
@@ -381,28 +378,13 @@ class Stream:
         """Say in the error of a cancelled element what it was, by whom it was cancelled, and how much was done."""
         if error.args:
             return error
-        item, function = error.__dict__.pop(outcomes.ITEM, None), function_name(self.function)
+        item = error.__dict__.pop(outcomes.ITEM, None)
         if item is None:
             item = self.dropped.pop(key, None)
-        shown = "…" if item is None else element_text(item, self.star)
-        of = "" if type(key) is not int else f", element {key:,} of a map," if key >= 0 else ", of a map,"
         by = by or self.cancelled_by or "cancel() of its task"
-        what = "calls" if isinstance(key, Future) else "elements"
-        error.args = (f"{function}({shown}){of} was cancelled by {by}{done_of(run, what, total)}",)
+        error.args = (cancelled_text(self.function, key, item, by, run, total, star=self.star),)
         return error
 
     def name(self, key: Any, item: Any, error: BaseException) -> None:
         """Note on its error which element failed."""
-        if issubclass(type(error), CancelledError):
-            return
-        if type(key) is int:  # of a map
-            name_element(
-                error,
-                function_name(self.function),
-                key,
-                item,
-                star=self.star,
-                constants=constants_of(self.function),
-            )
-        else:
-            name_call(error, f"{function_name(self.function)}({brief(item)})")
+        name_failed(error, self.function, key, item, star=self.star)

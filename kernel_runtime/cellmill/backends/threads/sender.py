@@ -24,6 +24,7 @@ from ..scheduled.call_encoding import AwaitedInput, FailedInput, Inputs
 from ..scheduled.carried import CarriedObjects
 from ..scheduled.chunks import Chunk
 from ..scheduled.drawn import Drawn
+from ..scheduled.gathered_calls import GatheredCalls
 from ..scheduled.processor_use import CallerTime
 from ..scheduled.retrying import RetriedFuture
 from ..scheduled.scheduler import NO_BLOCK, StaleInput, ffi, with_gil
@@ -48,7 +49,7 @@ class ThreadsSender(Sender):
         self.scheduler = host.scheduler
         self.slots = slots
         self.functions = host.functions
-        self.batches = {}
+        self.gathered = GatheredCalls(host, self.functions, self.settings, self.packer)
         self.calls = calls
         self._drawn = Drawn(self.functions)
         self._waited = 0
@@ -132,6 +133,8 @@ class ThreadsSender(Sender):
                 named = {name: packed(host, part, inputs) for name, part in kwargs.items()}
                 add_after(host, options.after, inputs)
             except AwaitedInput as awaited:
+                if not kwargs and streams.seed is None:
+                    return self.gathered.submit(function, args, options, run, context_now())
                 awaited.wait()
                 continue
             except FailedInput as failed:
@@ -192,7 +195,7 @@ class ThreadsSender(Sender):
                 streams.say_shared()
                 body = {**body, "draws": draws}
             call = ChunkCall(
-                function, function_name(function), body, self._context(run), self._sources(inputs)
+                function, function_name(function), body, self._context(run, chunk), self._sources(inputs)
             )
             slot = self.slots.take()
             self.slots.entries[slot], chunk.slot = chunk, slot
@@ -219,7 +222,12 @@ class ThreadsSender(Sender):
     def settings(self) -> None:
         """See `Sender.settings`."""
 
-    def _context(self, run: int) -> Any:
-        """The context of the thread that called `map`; chunks are sent by any thread that has results."""
+    def _context(self, run: int, chunk: Chunk) -> Any:
+        """The context of the thread that made the call, or called `map`; chunks are sent by any thread that has
+        results.
+        """
+        own = getattr(chunk.keys[0], "context", None)
+        if own is not None:
+            return own.copy()
         found = run_registry.find(run, self.host) if run != NO_RUN else None
         return found.context.copy() if found is not None else context_now()

@@ -121,6 +121,17 @@ def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex:
     assert "idle while the kernel packed arguments" in found.sentence
 
 
+def test_large_elements_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
+    """They are packed as they are taken from the generator, before there is a chunk of them."""
+    parts = [bytearray(40_000_000) for _ in range(2)]
+    assert list(ex.map(nap, [0.0] * 2)) == [0.0] * 2
+    list(ex.map(nap, [0.0] * 12, (parts[n % 2] for n in range(12))))
+    found = of(ex)
+    assert found.reasons is not None
+    assert found.reasons.packing > found.idle / 2
+    assert "idle while the kernel packed arguments" in found.sentence
+
+
 def test_idle_time_of_one_run_is_explained_where_no_other_ran(ex: Executor) -> None:
     assert list(ex.map(nap, [0.01] * 4 + [0.3], chunksize=1)) == [0.01] * 4 + [0.3]
     run = cellmill.run_registry.recent_runs()[-1].id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import pickle
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -59,6 +60,7 @@ class Packer:
         self._star = star
         self._quiet = quiet
         self.made = 0  # bytes of all that was packed
+        self.spent = 0  # nanoseconds that it took
         self._special: set[type] = {tuple, *_references}  # kinds of elements that plain pickle does not do
         self._registry = bool(cloudpickle.list_registry_pickle_by_value())
         self._before: Any = None  # the element before, and what was made of its parts
@@ -73,16 +75,19 @@ class Packer:
         if not items or (type(items[0]) not in _CONTAINERS and fixed(items)):
             return items
         packed: list[Any] = []
+        start = time.monotonic_ns()
         foreign.look()
         with packing(self._refer, self._refer):
             while True:
                 place, size = pack_plain(items, len(packed), Plain, packed)
                 self.made += size
                 if place == len(items):
-                    return packed
+                    break
                 packed.append(self._other(items[place]))
                 if stop():
-                    return packed
+                    break
+        self.spent += time.monotonic_ns() - start
+        return packed
 
     def _other(self, item: Any) -> Any:
         """Pack one element that is not plain data."""

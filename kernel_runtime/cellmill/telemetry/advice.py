@@ -25,7 +25,7 @@ AT_ONCE = 0.05  # of the wall time: when the last task was there, if all were th
 IN_DOUBT = 0.25  # of a promise: by more it may not be wrong
 TINY = 100e-6  # seconds of a call's run time: below, sending it alone may cost more than running it
 MANY = 500  # calls from which on a map is worth it
-MAP_COST = 0.07  # of what a single call costs: an element of a map, measured
+MAP_COST = 0.05  # of what a single call costs: an element of a map, measured
 MAP_BEGINS = 0.002  # seconds of any map, measured
 
 

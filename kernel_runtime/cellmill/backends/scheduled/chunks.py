@@ -78,6 +78,7 @@ class Chunk:
         "lease",
         "marks",
         "over",
+        "packing",
         "position",
         "raised",
         "received",
@@ -93,13 +94,13 @@ class Chunk:
         attempt: int,
         delay: float | None,
         position: int | None,
+        packing: int,
     ) -> None:
         self.stream = stream
         self.attempt = attempt  # how often it was tried before
         self.delay = delay or 0.0  # seconds until it may start
-        self.counted = (
-            delay is None
-        )  # among the chunks in flight: what waits to be tried again holds back no other
+        self.counted = delay is None  # in flight: what waits to be tried again holds back no other
+        self.packing = packing  # nanoseconds that packing its elements took
         self._cancellations = stream.cancellations
         self.keys = keys
         self.items = items

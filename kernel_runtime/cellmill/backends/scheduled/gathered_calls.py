@@ -65,7 +65,12 @@ class GatheredCalls:
         element = BatchElement(stream, context)
         items: list[Any] = [args] if star else list(args)
         with uninterrupted():
-            packer = self._packer(function_name(function), star=star)
-            stream.add([element], packer(False).pack(items) if packer is not None else items)
+            packers = self._packer(function_name(function), star=star)
+            if packers is None:
+                stream.add([element], items)
+            else:
+                packer = packers(False)
+                packed = packer.pack(items)
+                stream.add([element], packed, packer.spent)
             stream.send()
         return element

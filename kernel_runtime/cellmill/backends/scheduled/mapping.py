@@ -72,6 +72,7 @@ class MapResults:
         self._arrived: deque[list[Any] | _Cancelled] = deque()
         self._first = 0  # elements read
         self._added = 0
+        self._packing = 0  # nanoseconds that it took
         self._over = False
         self.begun = False  # whether it is read
         self._unwanted = False  # whether it will never be read
@@ -139,7 +140,8 @@ class MapResults:
             if self._length is None
             else max(0, self._length - self._added)
         )
-        self.stream.add(range(added, added + len(items)), items)
+        before, self._packing = self._packing, self._input.packing
+        self.stream.add(range(added, added + len(items)), items, self._packing - before)
         self.stream.send()
 
     def _behind(self) -> int:

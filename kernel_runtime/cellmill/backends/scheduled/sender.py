@@ -362,7 +362,14 @@ class Sender:
             form.position = 0 if chunk.position is None else chunk.position + 1
             form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
             ticket = with_gil.csched_submit_with(
-                self.scheduler.handle, slot, number, run, data, encoded.size, _NOW() - start, form
+                self.scheduler.handle,
+                slot,
+                number,
+                run,
+                data,
+                encoded.size,
+                _NOW() - start + chunk.packing,
+                form,
             )
             if ticket >= 0:
                 if inputs.over:

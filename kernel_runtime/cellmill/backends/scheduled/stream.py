@@ -90,6 +90,7 @@ class Stream:
             )
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
+        self._packing = 0  # nanoseconds that it took to pack these
         self.parked = Parked(self._go_on)
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
@@ -105,9 +106,10 @@ class Stream:
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
 
-    def add(self, keys: Sequence[Any], items: list[Any]) -> None:
-        """More elements; `send` gets them going."""
+    def add(self, keys: Sequence[Any], items: list[Any], packing: int = 0) -> None:
+        """More elements; `send` gets them going. ``packing``: nanoseconds that it took to pack them."""
         with self._lock:
+            self._packing += packing
             self.unfinished += len(items)
             self.waiting.add(keys, items)
         self.host.scheduler.adjust_run(self.run, submitted=len(items))
@@ -125,7 +127,9 @@ class Stream:
                 if self._renewed:
                     size = min(size, self._same_state(self.waiting.first_key()))
                 keys, items, position = self.waiting.take(size)
-                self._submit(keys, items, position=position)
+                packing = self._packing * len(items) // available
+                self._packing -= packing
+                self._submit(keys, items, position=position, packing=packing)
         if self.when_low is not None and self.sent < most:
             self.when_low()
 
@@ -177,9 +181,12 @@ class Stream:
         attempt: int = 0,
         delay: float | None = None,
         position: int | None = None,
+        packing: int = 0,
     ) -> None:
-        """Submit one chunk; ``position``: in the state map, of elements that were submitted before."""
-        chunk = Chunk(self, keys, items, attempt, delay, position)
+        """Submit one chunk; ``position``: in the state map, of elements that were submitted before; ``packing``: how
+        long that took, in nanoseconds.
+        """
+        chunk = Chunk(self, keys, items, attempt, delay, position, packing)
         body = {"items": items, "batch": self.options.batch, "star": self.star}
         if self.options.timeout is not None:
             body["limited"] = True

@@ -190,7 +190,8 @@ class Future(BaseFuture[Any]):
 
         With ``force`` a running task is stopped as well: KeyboardInterrupt is raised in it, what it started is
         interrupted too, and after half a second the worker is killed if need be. True then says that it will end as
-        cancelled; until it has, it is "stopping", and `result` waits. An item of a batch cannot be stopped alone.
+        cancelled; until it has, it is "stopping", and `result` waits. An item of a batch cannot be stopped alone, nor a
+        call that took the unfinished future of one, or of another executor.
         """
         if self._state in (CANCELLED, CANCELLED_AND_NOTIFIED):
             return True

@@ -88,6 +88,7 @@ def test_workers_of_ray(lab: OpenLab, tmp_path: Path) -> None:
     rows = one.page.locator(f"{PAGE} tbody .cellmill-worker")
     rows.nth(1).wait_for()
     rows.locator(".cellmill-worker-memory").get_by_text("MB").nth(1).wait_for()
+    rows.locator(".cellmill-worker-address").get_by_text("process").nth(1).wait_for()
     assert len(set(rows.locator(".cellmill-worker-address").all_inner_texts())) == 2
     assert one.page.locator(
         f"{PAGE} a.cellmill-workers-link"

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import cellmill
 from cellmill import run_registry
+from cellmill.api import questions_of
 from cellmill.telemetry import schema
 from cellmill.telemetry.advice import Advice
 from cellmill.views import commands
+from tests.support.waiting import until
 
 WAIT = 60
 
@@ -292,3 +294,15 @@ def test_a_failed_call_is_made_again(executor: cellmill.Executor) -> None:
             answer("show-task", task=wrong, element=None)
     with pytest.raises(cellmill.UsageError, match="ordered by"):
         listed(order="colour")
+
+
+def test_a_failure_is_shown_with_its_error_as_soon_as_it_is_told(executor: cellmill.Executor) -> None:
+    """A task is over for the scheduler before a thread of the kernel has its result."""
+    resolver = cast(Any, executor)._backend.resolver
+    resolver._lock.acquire()
+    future = executor.submit(odd, 3)
+    until(lambda: [row.kind for row in questions_of().find(task=future._ticket)[0]] == ["failed"])
+    threading.Timer(0.2, resolver._lock.release).start()
+    shown = answer("show-task", task=str(future._ticket), element=None)
+    assert (shown["state"], shown["error"], shown["can"]) == ("failed", "ValueError", ["rerun", "debug"])
+    assert "in odd" in shown["traceback"]

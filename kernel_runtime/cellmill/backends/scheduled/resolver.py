@@ -21,6 +21,7 @@ from .slots import SlotTable
 
 SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
+OTHERS = 3  # times that another thread may be at it
 OTHER_SECONDS = 0.5  # that another thread is given to settle what it has taken
 ALONE = frozenset((bool, int, float, str, bytes))  # types of values that refer to nothing
 CANCELLED = with_gil.CSCHED_CANCELLED
@@ -96,8 +97,10 @@ class Resolver:
 
     def settle(self, seconds: float) -> None:
         """Settle what is over, and return when the callbacks of that have run, or ``seconds`` are over."""
-        if not self.resolve():  # another thread was at it
-            self._wait_for_other(OTHER_SECONDS)
+        for _ in range(OTHERS):
+            if self.resolve():
+                break
+            self._wait_for_other(OTHER_SECONDS)  # it may have begun before the last of it came
         self._callbacks.drain(seconds)
 
     def _background(self) -> None:

@@ -71,6 +71,9 @@ def show_task(executor: Executor, command: Mapping[str, Any]) -> schema.Frame | 
         rows = [row for row in rows if row.element in (element, None)] or rows
     rows.sort(key=lambda row: (-row.attempt, row.element or 0))
     found = questions.failure(task, element)
+    if found is None and rows and rows[0].kind in _BAD:
+        executor._backend.settle(0)  # its result has come, and no thread has asked for it yet
+        found = questions.failure(task, element)
     ticket = rows[0].task if rows else found.task if found is not None else task
     state = rows[0].kind if rows else "failed" if found is not None else "unknown"
     function = rows[0].function if rows else found.function if found is not None else "?"

@@ -28,6 +28,9 @@ READS = {  # body: what is pointed at, and a part of what is said
     "if x in s: pass\ns.add(x)": ("s", "s.add(k) of a set"),
     "y = table.get(x)\ntable[x] = y": ("table", "old = table.copy()"),
     "row[x] = row[x - 1] + 1": ("row", "the items before"),
+    "del row[0]\nlen(row)": ("row", "line 2"),
+    "y = row[x]\ndel row[x]": ("row", "line 3"),
+    "del d[x]\nlen(d)": ("d", "line 2"),
     "table[x % 3] = table[x % 2] + 1": ("table", "line 2"),
     "for each in seen: pass\nseen.append(x)": ("seen", "run at the same time"),
     "seen.append(x)\nseen[-1]": ("seen", "line 2"),
@@ -76,6 +79,19 @@ def test_what_runs_over_what_it_changes_is_refused(notebook: Notebook, head: str
     assert output.error is not None
     assert output.error["ename"] == "UsageError", output.traceback
     assert output.pointed_at() == ("over" if "over" in head else "seen")
+
+
+@pytest.mark.parametrize(
+    "loop", ["i, x in enumerate(row)\ndel row[i]", "x in d\ndel d[x]", "k, v in d.items()\ndel d[k]"]
+)
+def test_what_takes_out_what_it_runs_over_is_refused(notebook: Notebook, loop: str) -> None:
+    """The items of a list move up, and a dict does not let itself be run over."""
+    notebook.run("row, d = [3, 4, 5], {1: 2, 3: 4}").ok()
+    output = notebook.run("%%pfor " + loop)
+    assert "a plain loop would meet the changes. Run over a copy: list(" in output.traceback
+    assert notebook.value("(row, d)") == "([3, 4, 5], {1: 2, 3: 4})"
+    notebook.run("%%pfor k in list(d)\nrow.append(d[k])\ndel d[k]").ok()
+    assert notebook.value("(row, d)") == "([3, 4, 5, 2, 4], {})"
 
 
 @pytest.mark.parametrize("also", ["", "\nrow[i] = 1"])

@@ -25,7 +25,8 @@ _LOOP_ONLY = "return what is needed (-> out), and go on with it in a plain loop 
 @dataclass(frozen=True, slots=True)
 class Effect:
     """A change of the thing called ``name``. ``step``: the first step to it, "" where the name itself is assigned,
-    "[", "[:", "." or "()" of a method; ``deep``: what that step leads to is changed, not what is found there.
+    "[", "[:", "del" of an item that is taken out, "." or "()" of a method; ``deep``: what that step leads to is
+    changed, not what is found there.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Effect:
             key = first.slice
             constant = key.value if isinstance(key, ast.Constant) else _NO_KEY
             step = "[:" if any(isinstance(each, ast.Slice) for each in ast.walk(key)) else "["
+            if isinstance(node, ast.Delete) and not deep:
+                step = "del"  # the items of a list that follow move up
             return Effect(root.id, step, constant, key.id if isinstance(key, ast.Name) else "", deep, node)
         called = not deep and isinstance(first.ctx, ast.Load)
         via_method = deep and isinstance(steps[-2], ast.Call)
@@ -91,11 +94,12 @@ class Reads:
 
 def _is_safe(read: Read, effects: list[Effect], value: Any, own_key: str) -> bool:
     kind = type(value)
+    of_item = ("[", "del") if kind is dict else ("[",)
     if read.how == "identity":
         return all(effect.step for effect in effects)
     if read.how == "own":
         same = own_key == read.key and all(
-            e.step == "[" and not e.deep and e.key_name == own_key for e in effects
+            e.step in of_item and not e.deep and e.key_name == own_key for e in effects
         )
         return same and read.early and (kind in (dict, list) or is_array(value))
     if read.how == "len" or (read.how == "." and read.key in _OF_SHAPE and is_array(value)):
@@ -109,7 +113,7 @@ def _is_safe(read: Read, effects: list[Effect], value: Any, own_key: str) -> boo
         return _is_other_attribute(read.key, effects, value)
     if read.how == "[" and kind is dict:
         held = value.get(read.key)
-        others = all(effect.step == "[" and effect.key not in (_NO_KEY, read.key) for effect in effects)
+        others = all(effect.step in of_item and effect.key not in (_NO_KEY, read.key) for effect in effects)
         return others and not any(effect.deep and value.get(effect.key) is held for effect in effects)
     return False
 

@@ -82,6 +82,25 @@ def test_what_runs_over_what_it_changes_is_refused(notebook: Notebook, head: str
 
 
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "x in box\nrow.append(len(x))",
+        "x in cs\nrow.append(len(x.row))",
+        "i, x in enumerate(list(rec))\nrec.append(len(str(x)))",
+    ],
+)
+def test_items_that_lead_to_what_the_loop_changes_are_refused(notebook: Notebook, loop: str) -> None:
+    before = "row, rec = [1, 2], [1]\nbox = [[7], row, row, [5]]\nrec += [rec, rec]\nclass C: pass\nc = C()\n"
+    notebook.run(before + "c.row = row\ncs = [c, c]\nkept = []").ok()
+    output = notebook.run("%%pfor " + loop)
+    assert output.error is not None
+    assert "which the loop changes: it would not see what the items before did" in output.traceback
+    assert notebook.value("(row, len(rec))") == "([1, 2], 3)"
+    notebook.run("%%pfor x in box\nkept.append(len(x))").ok()  # none of them leads there
+    assert notebook.value("kept") == "[1, 2, 2, 1]"
+
+
+@pytest.mark.parametrize(
     "loop", ["i, x in enumerate(row)\ndel row[i]", "x in d\ndel d[x]", "k, v in d.items()\ndel d[k]"]
 )
 def test_what_takes_out_what_it_runs_over_is_refused(notebook: Notebook, loop: str) -> None:

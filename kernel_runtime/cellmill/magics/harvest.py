@@ -22,8 +22,8 @@ from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
 from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, translate
 from cellmill.magics.lines import UsageError
-from cellmill.magics.loop import Plan, changed_unseen, item_changed, reached_changes
-from cellmill.magics.loop_body import LAST, EarlierValueError, Finished
+from cellmill.magics.loop import Plan, changed_unseen, item_changed, item_leads_to, reached_changes
+from cellmill.magics.loop_body import LAST, SMALL, EarlierValueError, Finished
 from cellmill.process_context.interrupts import uninterrupted
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
@@ -137,6 +137,12 @@ class Harvest:
             self.failures.append(failure)
             self.values.append(failure)
             return
+        if plan.changed and type(item) not in SMALL:
+            name = next(
+                (plan.changed[i] for i in map(id, parts(item, MOST_OUTER)) if i in plan.changed), None
+            )
+            if name is not None:
+                raise item_leads_to(plan, name)
         if self.moved and any(id(part) in self.moved for part in parts(item)):
             raise item_changed(plan, "a later item has the same object: it would not see the change")
         if type(result) is Finished:

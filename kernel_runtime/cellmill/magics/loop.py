@@ -48,6 +48,7 @@ class Plan:
     targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
     doubtful: list[ast.Name]
     things: dict[int, str]  # what exists already of what the statements change, by identity
+    changed: dict[int, str]  # of these the ones that are changed themselves, and not a part of them alone
     heavy: bool  # to compare the variables costs much
     here: bool
 
@@ -85,6 +86,11 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         targets=frozenset(targets - made.bound),
         doubtful=made.doubtful,
         things=changed_things(made.reads.effects, namespace),
+        changed={
+            id(namespace[name]): name
+            for name, effects in made.reads.effects.items()
+            if name in namespace and any(effect.step and not effect.deep for effect in effects)
+        },
         heavy=heavy and not here,
         here=here,
     )
@@ -186,6 +192,16 @@ def place_of(cell: Cell, variable: str) -> ast.expr | None:
     handed = [n for n in named for call in calls if n in call.args or n is getattr(call.func, "value", None)]
     found = sorted(handed or named, key=lambda n: (n.lineno, n.col_offset))
     return found[0] if found else None
+
+
+def item_leads_to(plan: Plan, name: str) -> UsageError:
+    """An item has an object within reach that the loop changes."""
+    message = (
+        f"an item of this loop leads to {name}, which the loop changes: it would not see what the items before did to "
+        f"it, which run at the same time. Nothing of this loop was applied. Return what {name} is to get (-> out), and "
+        "change it in a plain loop after the cell"
+    )
+    return _at_line(plan.cell, plan.loop.target, message)
 
 
 def item_changed(plan: Plan, why: str) -> UsageError:

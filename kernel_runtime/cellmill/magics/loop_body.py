@@ -19,8 +19,8 @@ from cellmill.magics.items import MOST_OUTER, Picture, parts
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
 BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"
 MOST_BYTES = 4096  # of a value that an item brings along in case that no later item has another
-_SMALL = frozenset((int, float, complex, bool, type(None), str, bytes))
-_UNCHANGING = _SMALL | {tuple, range, frozenset, slice}
+SMALL = frozenset((int, float, complex, bool, type(None), str, bytes))
+_UNCHANGING = SMALL | {tuple, range, frozenset, slice}
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _looks: dict[str, Any] = {}  # of loops whose variables cost much to compare, until the end of the loop
 
@@ -99,7 +99,7 @@ class LoopBody(Body):
             for name, value in self.variables.items():
                 for number, part in enumerate(parts(value, MOST_OUTER)):
                     self._outer[id(part)] = (name, number)
-        picture = None if type(item) in _SMALL else Picture(item)
+        picture = None if type(item) in SMALL else Picture(item)
         log: list[Any] = [None]
         namespace = {
             "__name__": "__main__",
@@ -122,7 +122,7 @@ class LoopBody(Body):
         changed = self._look.changed() if self._look else None
         moved = picture.moved() if picture else []
         gone = [name for name in terms.deleted if name not in namespace and GONE.format(name) in namespace]
-        simple = _SMALL.issuperset(map(type, log))
+        simple = SMALL.issuperset(map(type, log))
         if simple and not (last or broke or changed or moved or gone or terms.perhaps):
             return log
         finished = Finished(log, gone=gone, changed=changed, broke=broke, last=last, moved=moved)
@@ -200,7 +200,7 @@ def kept(value: Any, as_set: bool = False) -> Any:
 
 def _is_small(value: Any) -> bool:
     kind = type(value)
-    if kind in _SMALL:
+    if kind in SMALL:
         return kind not in (str, bytes) or len(value) <= MOST_BYTES
     if sys.getsizeof(value) > MOST_BYTES:
         return False
@@ -214,7 +214,7 @@ def _is_small(value: Any) -> bool:
 
 def _why_not(value: Any) -> str | None:
     """Why a value cannot be sent; None: it can."""
-    if type(value) in _SMALL:
+    if type(value) in SMALL:
         return None
     from ..by_value.pickling import dumps
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import re
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
@@ -111,10 +112,15 @@ def test_a_failed_input_fails_what_waited_for_it(ex: Executor, gate: Gate) -> No
         bad = other.options(after=[other.submit(held.result)]).submit(tasks.fail, "first cause")
         results = ex.map(tasks.same, [1, bad, 3], return_exceptions=True)
         single = ex.options(batch=True).submit(work.halves, bad)
+        call = ex.submit(tasks.give, [bad], 2)
         gate.release()
         one, error, three = results
         assert (one, three) == (1, 3)
-        for failed in (error, single.exception(SECONDS)):
+        why = call.exception(SECONDS)
+        assert why is not None
+        (note,) = why.__notes__
+        assert re.fullmatch(r"in give\(\[<cellmill\.Future .*>\], 2\)", note)
+        for failed in (error, single.exception(SECONDS), why):
             assert isinstance(failed, cellmill.DependencyError)
             assert isinstance(failed.__cause__, LookupError)
 

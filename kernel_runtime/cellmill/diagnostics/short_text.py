@@ -114,8 +114,8 @@ def notes_of(error: BaseException) -> list[Any]:
 def _of_packed(item: Any) -> Any:
     """What is shown of an element: of a packed one, what stands for it."""
     try:
-        shown = getattr(item, "shown", None) if isinstance(item, bytes) else None
-        return item if shown is None else shown()
+        shown = getattr(type(item), "__cellmill_shown__", None)
+        return item if shown is None else shown(item)
     except Exception:  # no pickle of ours
         return item
 

@@ -85,8 +85,12 @@ class Piece:
             return load_piece, (self.data, self.copies, self.parts)
         return pickle.loads, (self.data,)
 
+    def __cellmill_shown__(self) -> Any:
+        """Return what stands for the object where people see it."""
+        return preview_piece(self.data, [copy.data for copy in self.copies], self.parts)
+
     def __repr__(self) -> str:
-        return repr(preview_piece(self.data, [copy.data for copy in self.copies], self.parts))
+        return repr(self.__cellmill_shown__())
 
 
 class Bare(bytes):
@@ -101,12 +105,12 @@ class Bare(bytes):
     def __reduce__(self) -> Any:
         return pickle.loads, (bytes(self),)
 
-    def shown(self) -> Any:
+    def __cellmill_shown__(self) -> Any:
         """Return what stands for the object where people see it."""
         return preview_piece(self)
 
     def __repr__(self) -> str:
-        return repr(self.shown())
+        return repr(self.__cellmill_shown__())
 
     __str__ = __repr__
 
@@ -123,12 +127,12 @@ class _PlainMethods(bytes):
     def __reduce__(self) -> Any:
         return pickle.loads, (self.pickled(),)
 
-    def shown(self) -> Any:
+    def __cellmill_shown__(self) -> Any:
         """Return what stands for the object where people see it."""
         return preview_piece(self.pickled())
 
     def __repr__(self) -> str:
-        return repr(self.shown())
+        return repr(self.__cellmill_shown__())
 
     __str__ = __repr__
 
@@ -142,7 +146,7 @@ def _from_c() -> tuple[Any, Callable[[list[Any], int, type, list[Any]], tuple[in
     made: list[Any] = []
     _csched_with_gil.lib.csched_plain_data(_csched_with_gil.ffi.cast("void *", id(made)))
     kind, pack = made
-    for name in ("again", "pickled", "shown", "__reduce__", "__repr__", "__str__"):
+    for name in ("again", "pickled", "__cellmill_shown__", "__reduce__", "__repr__", "__str__"):
         setattr(kind, name, vars(_PlainMethods)[name])
     return kind, pack
 

@@ -90,7 +90,7 @@ class Stream:
             )
         self.expected: int | None = None  # elements still to be added, if known
         self.waiting = Elements()
-        self._packing = 0  # nanoseconds that it took to pack these
+        self._packing = 0  # nanoseconds that it took to pack what waits
         self.parked = Parked(self._go_on)
         self.sent = 0  # chunks in flight
         self.unfinished = 0  # elements added and not delivered
@@ -183,8 +183,8 @@ class Stream:
         position: int | None = None,
         packing: int = 0,
     ) -> None:
-        """Submit one chunk; ``position``: in the state map, of elements that were submitted before; ``packing``: how
-        long that took, in nanoseconds.
+        """Submit one chunk. ``position``: in the state map, of elements that were submitted before; ``packing``:
+        nanoseconds that it took to pack the elements.
         """
         chunk = Chunk(self, keys, items, attempt, delay, position, packing)
         body = {"items": items, "batch": self.options.batch, "star": self.star}

@@ -12,6 +12,8 @@
 enum { INPUTS_LOOKED_AT = 8, FEW = 2, NEWCOMER = 2 };
 enum { REFERENCE_MIN = 4096 }; /* bytes of a lane's result that may stand for one that has stayed there */
 enum { LOOK_AHEAD = 32, MOST_PASSED = 64 };
+enum { LOOK_NS = 500 }; /* to see what a worker does */
+enum { MOST_AT_ONCE = 16 };
 enum { SILENT_TIMES = 16 }; /* times config.window_ns: mostly longer than a busy machine delays a process */
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
@@ -145,6 +147,7 @@ static bool steal(csched_t *s)
     if (!a_worker_idles(s))
         return false;
     look_at_running(s);
+    s->policy_state.next = idle_worker(s, NO_CHOICE);
     return s->policy->steal(s->loads, s->worker_count, &theft) && take_back(s, theft.from, theft.count, UINT32_MAX) > 0;
 }
 
@@ -374,10 +377,67 @@ void dispatch_tick(csched_t *s)
     }
 }
 
+/* The oldest task that waits in this worker's window behind another one, or NO_TASK. */
+static task_t *oldest_behind(csched_t *s, worker_t *worker)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        uint32_t slot = held_at(worker, i)->slot;
+        if (slot != NO_TASK && !first)
+            return task_at(s, slot);
+        first &= slot == NO_TASK;
+    }
+    return NULL;
+}
+
+/* Takes back the oldest task that waits behind a long one; returns its slot, or NO_TASK. */
+static uint32_t take_oldest(csched_t *s)
+{
+    uint32_t found = NO_CHOICE;
+    task_t *oldest = NULL;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        load_t *load = &s->loads[i];
+        if (load->held < 2 || !load->window || present_ns(load, load->mean_ns ? load->mean_ns : UNKNOWN_NS) <= STEAL_NS)
+            continue;
+        task_t *task = oldest_behind(s, s->workers[i]);
+        if (task && (!oldest || task->ticket < oldest->ticket)) {
+            found = i;
+            oldest = task;
+        }
+    }
+    if (found == NO_CHOICE)
+        return NO_TASK;
+    uint32_t slot = ticket_slot(oldest->ticket);
+    return window_revoke(s, oldest, slot) ? slot : NO_TASK;
+}
+
+/* Tasks begin in the order in which they became ready, but for guesses of how long one takes: a worker that holds nothing
+ * gets those that wait behind a long one before later ones. What runs is looked at now and then, since each look costs a
+ * cache miss. */
+static void look_behind(csched_t *s)
+{
+    uint32_t taken[MOST_AT_ONCE], count = 0, idle = 0;
+    if (!s->policy->steal || !a_worker_idles(s))
+        return;
+    if (s->now - s->looked_at > STEAL_NS + LOOK_NS * s->worker_count) {
+        s->looked_at = s->now;
+        look_at_running(s);
+    }
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        idle += is_idle(&s->loads[i]);
+    while (count < idle && count < MOST_AT_ONCE && (taken[count] = take_oldest(s)) != NO_TASK)
+        count++;
+    if (count)
+        s->policy_state.next = idle_worker(s, NO_CHOICE);
+    while (count)
+        ready_push_front(&s->graph, taken[--count]);
+}
+
 void dispatch(csched_t *s)
 {
     if (s->paused || u32_relaxed(&s->stopped))
         return;
+    look_behind(s);
     if (s->graph.ready.active || steal(s))
         send_ready(s);
 }

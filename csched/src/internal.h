@@ -139,6 +139,7 @@ struct csched {
     const policy_t *policy;
     policy_state_t policy_state;
     bool paused, closed;
+    uint64_t looked_at;     /* when look_behind last looked at what runs */
     uint64_t passed_ticket; /* the first task in the queue, and how often another one went before it (look_ahead) */
     uint32_t passed;
     uint32_t profile; /* the same word in the segment of each worker */

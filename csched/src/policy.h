@@ -17,7 +17,7 @@ typedef struct {
 } load_t;
 
 typedef struct {
-    uint32_t next;   /* round robin, work stealing */
+    uint32_t next;   /* round robin; work stealing, where it is the thief once tasks came back for it */
     uint64_t random; /* xorshift state, never 0 */
 } policy_state_t;
 
@@ -50,6 +50,8 @@ static inline bool worth_taking_back(const load_t *load)
 {
     return load->held >= 2 && (load->mean_ns * load->held > STEAL_NS || load->running_ns > STEAL_NS);
 }
+
+enum { UNKNOWN_NS = 1000000 }; /* a task of which nothing is known: each to a worker of its own */
 
 /* What is left of its present task: what tasks take there, or as much again when it has taken longer already. */
 static inline uint64_t present_ns(const load_t *load, uint64_t usual_ns)

@@ -1,7 +1,6 @@
 #include "policy.h"
 
 enum {
-    UNKNOWN_NS = 1000000, /* a task of which nothing is known: each to a worker of its own */
     WAKE_NS = 80000,      /* to wake a worker, before which as much work may lie with one that is awake */
     LITTLE_NS = 60000,    /* less work than this counts as so much: then the first worker, so that others may sleep */
     WARM_NS = 20000,      /* so much longer a task may wait where its inputs are warm, */

@@ -5,6 +5,7 @@
 
 #include "blob.h"
 #include "internal.h"
+#include "pages.h"
 
 enum { TICKET_SERIAL = 32, MOVED_MOST = 1 << 20 /* functions whose bytes are counted */ };
 
@@ -18,7 +19,7 @@ void accounts_close(accounts_t *accounts)
     for (uint32_t i = 0; i < accounts->page_count; i++)
         free(accounts->waiting[i]);
     free(accounts->waiting);
-    free(accounts->ended);
+    pages_close(accounts->ended, CHAINS_ENDED * sizeof *accounts->ended);
     free(accounts->moved);
     free(accounts->runs);
     *accounts = (accounts_t){0};
@@ -265,7 +266,7 @@ static void add_own(chain_t *chain, uint64_t ran)
 
 static void end_chain(accounts_t *accounts, const task_t *task, uint64_t ran)
 {
-    if (!accounts->ended && !(accounts->ended = calloc(CHAINS_ENDED, sizeof *accounts->ended)))
+    if (!accounts->ended && !(accounts->ended = pages_open(CHAINS_ENDED * sizeof *accounts->ended)))
         return; /* without memory no chain is known, only the longest task */
     const chain_t *inputs = waiting_at(accounts, task->ticket);
     chain_t *chain = &accounts->ended[serial_of(task->ticket) % CHAINS_ENDED];

@@ -1,13 +1,14 @@
 #include "attempts.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "pages.h"
 
 enum { LITTLE = 1 << 14 }; /* attempts whose memory is kept for the next piece of work */
 
 void attempts_close(attempts_t *attempts)
 {
-    free(attempts->at);
+    pages_close(attempts->at, ATTEMPTS_MOST * sizeof *attempts->at);
     *attempts = (attempts_t){0};
 }
 
@@ -28,7 +29,7 @@ void attempts_ended(attempts_t *attempts, const accounts_t *accounts, const task
     if (task->submitted < accounts->work.sums.began) /* in earlier work */
         return;
     if (!attempts->at)
-        attempts->at = calloc(ATTEMPTS_MOST, sizeof *attempts->at); /* untouched pages cost nothing */
+        attempts->at = pages_open(ATTEMPTS_MOST * sizeof *attempts->at);
     if (!attempts->at || attempts->count == ATTEMPTS_MOST) {
         attempts->missed = true;
         return;

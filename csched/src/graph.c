@@ -1,11 +1,10 @@
-#define _GNU_SOURCE
 #include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "csched.h"
+#include "pages.h"
 
 int graph_open(graph_t *graph)
 {
@@ -19,7 +18,7 @@ int graph_open(graph_t *graph)
 void graph_close(graph_t *graph)
 {
     for (uint32_t i = 0; i < graph->capacity / TABLE_PAGE; i++)
-        munmap(graph->pages[i], TABLE_PAGE * sizeof(task_t));
+        pages_close(graph->pages[i], TABLE_PAGE * sizeof(task_t));
     free(graph->pages);
     free(graph->edges);
     ready_close(&graph->ready);
@@ -39,9 +38,8 @@ int graph_reserve(graph_t *graph, uint32_t slots)
                 return CSCHED_ENOMEM;
             graph->pages = grown;
         }
-        /* mapped: records are aligned to cache lines, and untouched pages cost nothing */
-        void *at = mmap(NULL, TABLE_PAGE * sizeof(task_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at == MAP_FAILED)
+        void *at = pages_open(TABLE_PAGE * sizeof(task_t)); /* records are aligned to cache lines */
+        if (!at)
             return CSCHED_ENOMEM;
         graph->pages[page] = at;
         graph->capacity += TABLE_PAGE;

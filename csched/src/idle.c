@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "pages.h"
 
 enum { A_LOCK = 4096, NOT_SUBMITTED = 0, PACKED, WAITS, READY, SENT, RUNS, OVER, STATES };
 
@@ -187,10 +188,10 @@ CSCHED_EXPORT int csched_idle(csched_t *s, uint64_t began, uint64_t ended, uint6
     pthread_mutex_unlock(&s->lock);
     if (!present || !changes)
         return CSCHED_ESTALE;
-    csched_spell_t *spells = malloc(ATTEMPTS_MOST * sizeof *spells);
+    csched_spell_t *spells = pages_open(ATTEMPTS_MOST * sizeof *spells);
     int result = spells ? read_attempts(s, number, spells) : CSCHED_ENOMEM;
     if (result >= 0)
         result = csched_idle_of(spells, (uint64_t)result, workers, changes, began, ended, idle);
-    free(spells);
+    pages_close(spells, ATTEMPTS_MOST * sizeof *spells);
     return result;
 }

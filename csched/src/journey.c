@@ -1,31 +1,22 @@
-#define _GNU_SOURCE
 #include "journey.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-/* Mapped, not allocated: untouched pages cost nothing. */
-static void *pages(uint64_t size)
-{
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
+#include "pages.h"
 
 int journey_open(journey_t *journey, uint64_t rows)
 {
     journey->capacity = rows;
     journey->written = 0;
-    journey->rows = pages(rows * sizeof *journey->rows);
-    journey->counts = pages(rows * sizeof *journey->counts);
+    journey->rows = pages_open(rows * sizeof *journey->rows);
+    journey->counts = pages_open(rows * sizeof *journey->counts);
     return journey->rows && journey->counts ? CSCHED_OK : CSCHED_ENOMEM;
 }
 
 void journey_close(journey_t *journey)
 {
-    if (journey->rows)
-        munmap(journey->rows, journey->capacity * sizeof *journey->rows);
-    if (journey->counts)
-        munmap(journey->counts, journey->capacity * sizeof *journey->counts);
+    pages_close(journey->rows, journey->capacity * sizeof *journey->rows);
+    pages_close(journey->counts, journey->capacity * sizeof *journey->counts);
     journey->rows = NULL;
     journey->counts = NULL;
 }

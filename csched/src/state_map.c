@@ -1,22 +1,19 @@
 /* The state map: positions are given, and states written. */
-#define _GNU_SOURCE
 #include "state_map.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "internal.h"
+#include "pages.h"
 #include "segment.h"
 
 int state_map_open(state_map_t *map)
 {
-    /* mapped, not allocated: untouched pages cost nothing */
     size_t states = MAP_POSITIONS, stretches = MAP_STRETCHES * sizeof(stretch_t);
-    uint8_t *at =
-        mmap(NULL, states + stretches, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *at = pages_open(states + stretches);
     *map = (state_map_t){0};
-    if (at == MAP_FAILED)
+    if (!at)
         return CSCHED_ENOMEM;
     map->of = at;
     map->stretches = (stretch_t *)(void *)(at + states);
@@ -25,8 +22,7 @@ int state_map_open(state_map_t *map)
 
 void state_map_close(state_map_t *map)
 {
-    if (map->of)
-        munmap(map->of, MAP_POSITIONS + MAP_STRETCHES * sizeof(stretch_t));
+    pages_close(map->of, MAP_POSITIONS + MAP_STRETCHES * sizeof(stretch_t));
     free(map->runs);
     *map = (state_map_t){0};
 }

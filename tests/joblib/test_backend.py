@@ -94,6 +94,12 @@ def test_an_error_names_its_call_and_the_next_call_works(ex: Executor) -> None:
         Parallel()(delayed(tasks.same)(threading.Lock()) for _ in range(3))
 
 
+def test_an_error_names_its_call_and_how_many_went_with_it(ex: Executor) -> None:
+    with pytest.raises(LookupError) as caught:
+        Parallel(batch_size=3, pre_dispatch="all")(delayed(tasks.fail)("no") for _ in range(18))
+    assert caught.value.__notes__ == ["in fail('no')", "in fail(<3 calls>)"]
+
+
 def test_calls_that_were_not_needed_are_stopped(ex: Executor, gate: Gate) -> None:
     calls = (delayed(tasks.fail)() if i == 2 else delayed(wait_and_count)(gate.folder, i) for i in range(50))
     with pytest.raises(LookupError):

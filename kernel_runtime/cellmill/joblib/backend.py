@@ -174,8 +174,8 @@ class _Call:
         function: Any = None
         args: tuple[Any, ...] = ()
         try:  # now, as arguments may change while the batch waits
-            function, packed = self._sent.packed(batch)
-            args = (packed, threads)
+            function, packed = self._sent.packed(batch, threads)
+            args = (packed,)
         except Exception as error:
             failure = error
 

@@ -33,9 +33,13 @@ class Packed(NamedTuple):
     buffers: list[Any]  # a `pickle.PickleBuffer` each, or a shared one
     shared: tuple[Shared, ...]  # that the calls were given
     size: int  # calls
+    threads: int | None  # of native libraries, at most; None: as many as they are set to
 
     def __repr__(self) -> str:
         return f"<{counted(self.size, 'call')}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return payload.elsewhere, (counted(self.size, "call"), Packed, *self)
 
 
 class _Sent(NamedTuple):
@@ -53,8 +57,10 @@ class SentOnce:
         # By the identity of the function, which they keep alive.
         self._runners: dict[int, Callable[..., Any]] = {}
 
-    def packed(self, batch: BatchedCalls) -> tuple[Callable[..., Any], Packed]:
-        """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none."""
+    def packed(self, batch: BatchedCalls, threads: int | None) -> tuple[Callable[..., Any], Packed]:
+        """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none.
+        ``threads``: of native libraries in the task, at most.
+        """
         found: list[memoryview] = []
         function = batch.items[0][0]
         same = all(item[0] is function for item in batch.items)
@@ -71,7 +77,7 @@ class SentOnce:
             raise
         except Exception as error:
             raise self._explained(batch, error) from error
-        packed = Packed(data, [self._placed(view) for view in found], shared, len(calls))
+        packed = Packed(data, [self._placed(view) for view in found], shared, len(calls), threads)
         return self._runner(function) if same else run_any, packed
 
     def close(self) -> None:
@@ -110,29 +116,29 @@ class SentOnce:
         return sent.handle
 
 
-def _repeated(function: Callable[..., Any]) -> Callable[[Packed, int | None], tuple[list[Any], float]]:
+def _repeated(function: Callable[..., Any]) -> Callable[[Packed], tuple[list[Any], float]]:
     """Return what calls one function for each item of a batch in the worker, under the function's name."""
 
-    def run(packed: Packed, threads: int | None) -> tuple[list[Any], float]:
-        return _run(packed, threads, function)
+    def run(packed: Packed) -> tuple[list[Any], float]:
+        return _run(packed, function)
 
     run.__name__ = run.__qualname__ = function_name(function)
     return run
 
 
-def run_any(packed: Packed, threads: int | None) -> tuple[list[Any], float]:
+def run_any(packed: Packed) -> tuple[list[Any], float]:
     """Run a batch of calls of several functions; return the results, and the seconds that it took. In the worker."""
-    return _run(packed, threads, None)
+    return _run(packed, None)
 
 
-def _run(packed: Packed, threads: int | None, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
+def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
     began = time.perf_counter()
     with attached(packed.shared):
         calls, backend, n_jobs = pickle.loads(packed.data, buffers=packed.buffers)
     if function is not None:
         calls = [(function, *call) for call in calls]
     results = []
-    with native_threads.limited(threads), parallel_config(backend=backend, n_jobs=n_jobs):
+    with native_threads.limited(packed.threads), parallel_config(backend=backend, n_jobs=n_jobs):
         for called, args, kwargs in calls:
             try:
                 results.append(called(*args, **kwargs))

@@ -132,7 +132,9 @@ def same(value: Any) -> Any:
 
 
 def elsewhere(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
-    """Replaces a future whose result is not in this process: what ``load`` finds. ``label``: of it, for people."""
+    """Replaces a future whose result is not in this process: what ``load`` finds; or another object that people know by
+    its ``label`` better than by its parts.
+    """
     return load(*arguments)
 
 

@@ -1,8 +1,8 @@
 """What do Dask's graphs take with Cellmill beneath, with Dask's own schedulers, and with `distributed`?
 
 The graphs are those of table I of the RSDS paper: as Dask 2.16 made them, with tasks that compute for the mean time and
-return as much as the mean (replay), and as today's Dask makes them for such programs (program). Each is made into a
-graph before the clock starts: what remains is the scheduler, and the tasks.
+return as much as the mean (replay), with tasks that do nothing (empty), and as today's Dask makes them for such
+programs (program). Each is made into a graph before the clock starts: what remains is the scheduler, and the tasks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from cellmill.bench.harness import OURS, Benchmark, Metric, Report, figure
 from cellmill.bench.turn import Sizes, Turn
 
-from .dask_programs import computed, missing, programmed, replayed
+from .dask_programs import computed, emptied, missing, programmed, replayed
 from .table_one import PAPER, family
 
-MODES = {"replay": replayed, "program": programmed}
+MODES = {"replay": replayed, "empty": emptied, "program": programmed}
 RIVALS = {"threads": "Dask's threads", "processes": "Dask's processes", "distributed": "distributed"}
 ROUNDS, ROUNDS_S = 4, 5.0
 """Short graphs are computed so often, while all rounds so far took less than this; the first is not counted then:
@@ -36,8 +36,8 @@ def metrics(sizes: Sizes) -> list[Metric]:
 def _graphs(sizes: Sizes) -> Iterator[tuple[str, str, str]]:
     """The key of a metric, how the graph is made, and its name; without what cannot be made here."""
     for mode in MODES:
-        for name in sizes[mode]:
-            if mode == "replay" or missing(name) is None:
+        for name in sizes.get(mode, ()):
+            if mode != "program" or missing(name) is None:
                 yield f"{mode}:{name}", mode, name
 
 
@@ -175,6 +175,7 @@ BENCHMARK = Benchmark(
             *("xarray-25", "xarray-5", "bag-25K-10", "numpy-50K-50", "groupby-90-1S-8H", "groupby-90-1S-1H"),
             *("join-1-1S-1H", "join-1-2s-1H", "vectorizer-19", "wordbag-20"),
         ],
+        "empty": ["merge-50000"],
         "program": [
             *("merge-10000", "tree-14", "bag-10", "bag-50", "numpy-10", "numpy-50"),
             *("groupby-8", "groupby-1", "join-10", "xarray-25", "vectorizer-20"),
@@ -182,6 +183,7 @@ BENCHMARK = Benchmark(
     },
     quick={
         "replay": ["merge-2000", "tree-10", "xarray-25", "join-1-2s-1H"],
+        "empty": ["merge-2000"],
         "program": ["merge-2000", "tree-10", "bag-10", "numpy-10", "groupby-24", "join-48"],
     },
     notes=(

@@ -32,6 +32,17 @@ def replayed(name: str) -> Prepared:
     return graph, [f"task-{i}" for i in sorted(ends)]
 
 
+def emptied(name: str) -> Prepared:
+    """A graph of the paper whose tasks do nothing: what remains is the scheduler's."""
+    graph, keys = replayed(name)
+    spec = importlib.import_module("dask._task_spec")
+    return {key: spec.Task(key, nothing, *task.args[2:]) for key, task in graph.items()}, keys
+
+
+def nothing(*_inputs: Any) -> None:
+    """Return at once."""
+
+
 def computed(us: float, size: int, *_inputs: Any) -> Any:
     """Compute for so many microseconds, and return so many bytes."""
     end = time.perf_counter_ns() + 1000 * us

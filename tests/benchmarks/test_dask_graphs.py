@@ -115,10 +115,10 @@ def test_families_count_once_and_what_is_left_out_is_named() -> None:
 
 @pytest.mark.long
 def test_every_contender_measures_every_graph() -> None:
-    sizes = {"replay": ["merge-20", "tree-3"], "program": ["bag-2"]}
+    sizes = {"replay": ["merge-20", "tree-3"], "empty": ["merge-10"], "program": ["bag-2"]}
     report = benchmarks.run("dask-graphs", Settings(quick=True, repeats=1), sizes)
     assert not report.skipped
-    keys = {"replay:merge-20", "replay:tree-3", "program:bag-2"}
+    keys = {"replay:merge-20", "replay:tree-3", "empty:merge-10", "program:bag-2"}
     runtimes = ("cellmill", "threads", "processes", "distributed")
     assert {(r.runtime, r.metric.key) for r in report.results} == {(w, k) for w in runtimes for k in keys}
     assert all(r.median > 0 for r in report.results)

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, wait
 from concurrent.futures import Future as BaseFuture
 from typing import Any
 
-from dask._task_spec import Alias, DataNode, Task, _execute_subgraph
+from dask._task_spec import Alias, DataNode, GraphNode, Task, _execute_subgraph
 from dask.sizeof import sizeof
 from dask.utils import key_split
 
@@ -19,7 +19,7 @@ from ..futures import Future
 from ..run_registry import Run
 from ..task import TaskOptions
 from .effects import locks_of
-from .graph import Graph, Options, in_order, named, plain_arguments
+from .graph import Graph, Options, in_order, named, plain_arguments, short_arguments
 
 INLINE_BYTES = 4096
 """Data of a graph that is larger is sent once, as the result of a task, and not with each task that needs it."""
@@ -41,19 +41,21 @@ class Compute:
     def begin(self, on_state: Iterable[Any], on_task: Iterable[Any]) -> None:
         """Hand all tasks over; the callbacks hear of the state, and of each task as it is handed over."""
         order = in_order(self._nodes, self._wanted)
-        tasks = {key for key in order if self._is_task(key)}
+        are_tasks = [type(node) is Task or _is_task(node) for _, node in order]
         watched = bool(on_state or on_task)
         if watched:
-            self.state["waiting"].update(tasks)
+            self.state["waiting"].update(
+                key for (key, _), is_task in zip(order, are_tasks, strict=True) if is_task
+            )
         for callback in on_state:
             callback(self._nodes, self.state)
-        if any(not isinstance(self._nodes[key], DataNode) for key in tasks):
-            self._run = self._executor.open_run(_name(self._wanted), None, len(tasks))
-        for key in order:
-            if self._run is None or key not in tasks:
-                self._known[key] = self._value(key)
+        if any(not isinstance(node, (Alias, DataNode)) for _, node in order):
+            self._run = self._executor.open_run(_name(self._wanted), None, sum(are_tasks))
+        for (key, node), is_task in zip(order, are_tasks, strict=True):
+            if self._run is None or not is_task:
+                self._known[key] = self._value(node)
                 continue
-            future = self._known[key] = self._submit(self._run, key)
+            future = self._known[key] = self._submit(self._run, key, node)
             if key not in self._wanted:
                 future._asks_to_be_seen = False  # those that need it tell
             if watched:
@@ -64,7 +66,7 @@ class Compute:
             self._run.expected = self._tasks  # with those of large data
         # The others are held by the tasks that need them.
         self._known = {
-            key: self._value(key) if isinstance(self._nodes[key], DataNode) else self._known[key]
+            key: self._value(node) if isinstance(node := self._nodes[key], DataNode) else self._known[key]
             for key in self._wanted
         }
 
@@ -97,21 +99,16 @@ class Compute:
         if self._run is not None:
             self._run.finish()
 
-    def _is_task(self, key: Hashable) -> bool:
-        node = self._nodes[key]
-        return not isinstance(node, Alias) and (
-            not isinstance(node, DataNode) or _size(node.value) > INLINE_BYTES
-        )
-
-    def _value(self, key: Hashable) -> Any:
-        node = self._nodes[key]
+    def _value(self, node: GraphNode) -> Any:
         return self._known[node.target] if isinstance(node, Alias) else node()
 
-    def _submit(self, run: Run, key: Hashable) -> Future:
-        node = self._nodes[key]
+    def _submit(self, run: Run, key: Hashable, node: Task | DataNode) -> Future:
         options = self._options.of(key, bool(node.dependencies))
         if isinstance(node, DataNode):
             return self._returned(run, node.value, options)
+        short = short_arguments(node, self._known)
+        if short is not None:
+            return self._submitted(run, node.func, short, options)
         locks = locks_of(node)
         if locks:
             options = options.changed(after=[self._locked[each] for each in locks if each in self._locked])
@@ -165,6 +162,13 @@ class Compute:
             self.state["finished"].add(key)
 
         return move
+
+
+def _is_task(node: GraphNode) -> bool:
+    """Whether a node takes a task: one of Dask's, or one that sends large data of the graph once."""
+    return not isinstance(node, Alias) and (
+        not isinstance(node, DataNode) or _size(node.value) > INLINE_BYTES
+    )
 
 
 def _name(keys: Iterable[Hashable]) -> str:

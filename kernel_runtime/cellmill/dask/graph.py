@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 from dask._task_spec import (
@@ -15,6 +15,7 @@ from dask._task_spec import (
     Task,
     TaskRef,
     Tuple,
+    _execute_subgraph,
     _identity_cast,
     convert_legacy_graph,
 )
@@ -24,6 +25,7 @@ from dask.utils import key_split
 from ..task import DEFAULT_OPTIONS, PRIORITIES, TaskOptions
 
 Graph = Mapping[Hashable, GraphNode]
+_OPEN, _FOUND = 1, 2  # what a node needs is being looked at; it is in the order
 ANNOTATIONS = ("priority", "retries", "resources")  # that mean something here
 
 
@@ -43,45 +45,45 @@ def annotations_of(dsk: Any) -> Mapping[str, Mapping[Hashable, Any]]:
     return {name: found[name] for name in ANNOTATIONS if found.get(name)}
 
 
-def in_order(nodes: Graph, keys: Iterable[Hashable]) -> list[Hashable]:
-    """Return ``keys`` and all that they need, each behind what it needs; depth first, so that a value is used soon.
+def in_order(nodes: Graph, keys: Iterable[Hashable]) -> list[tuple[Hashable, GraphNode]]:
+    """Return ``keys`` and all that they need, with their nodes, each behind what it needs; depth first, so that a value
+    is used soon.
 
     Raises `KeyError` where a key is missing, `ValueError` where one that a task needs is, `RuntimeError` on a cycle.
     """
-    place = {key: i for i, key in enumerate(nodes)}  # sets of keys have another order in each process
-    found: list[Hashable] = []
-    done: set[Hashable] = set()
-    open_keys: set[Hashable] = set()  # whose needs are being looked at
-    stack: list[tuple[Hashable, Hashable]] = [(key, None) for key in keys]
+    items = list(nodes.items())
+    place = {key: i for i, (key, _) in enumerate(items)}  # sets of keys have another order in each process
+    found = []
+    states = bytearray(len(items))
+    stack = [place[key] for key in keys]
     stack.reverse()
     while stack:
-        key, by = stack[-1]
-        if key in done:
-            stack.pop()
+        i = stack.pop()
+        if states[i] == _FOUND:
             continue
-        if key in open_keys:
-            stack.pop()
-            open_keys.discard(key)
-            done.add(key)
-            found.append(key)
-            continue
-        node = nodes.get(key)
-        if node is None:
-            if by is None:
-                raise KeyError(key)
-            raise ValueError(f"Missing dependency {key!r} for dependents {{{by!r}}}")
-        open_keys.add(key)
+        key, node = items[i]
         needs = node.dependencies
-        for needed in (
-            sorted(needs, key=lambda each: place.get(each, -1), reverse=True) if len(needs) > 1 else needs
-        ):
-            if needed in done:
-                continue
-            if needed in open_keys:
+        if not needs or states[i] == _OPEN:
+            states[i] = _FOUND
+            found.append(items[i])
+            continue
+        states[i] = _OPEN
+        stack.append(i)  # again, when all that it needs has been found
+        for needed in _places(key, needs, place):
+            if states[needed] == _OPEN:
                 cycle = "\n".join(f"  -> {each}" for each in getcycle(dict(nodes), [key]))
                 raise RuntimeError(f"Cycle detected between the following keys:\n{cycle}")
-            stack.append((needed, key))
+            if states[needed] != _FOUND:
+                stack.append(needed)
     return found
+
+
+def _places(key: Hashable, needs: Collection[Hashable], place: Mapping[Hashable, int]) -> list[int]:
+    """Return the places of what a node needs, the last one first."""
+    try:
+        return sorted([place[each] for each in needs], reverse=True)
+    except KeyError as error:
+        raise ValueError(f"Missing dependency {error.args[0]!r} for dependents {{{key!r}}}") from None
 
 
 def plain_arguments(
@@ -105,6 +107,22 @@ def plain_arguments(
 
 
 _BARE = frozenset((int, float, str, bool, type(None)))
+_SHORT = _BARE | {TaskRef}
+
+
+def short_arguments(node: Task, known: Mapping[Hashable, Any]) -> tuple[Any, ...] | None:
+    """As `plain_arguments` for most tasks: numbers, texts and values of other tasks, each by itself and by position.
+
+    None for others. Such a task takes no lock, and holds no data of the graph.
+    """
+    if (
+        type(node) is not Task
+        or node.func is _execute_subgraph
+        or node.kwargs
+        or not _SHORT.issuperset(map(type, node.args))
+    ):
+        return None
+    return tuple([known[each.key] if type(each) is TaskRef else each for each in node.args])
 
 
 class _Deeper(Exception):

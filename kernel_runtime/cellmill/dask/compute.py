@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, wait
@@ -40,18 +41,16 @@ class Compute:
 
     def begin(self, on_state: Iterable[Any], on_task: Iterable[Any]) -> None:
         """Hand all tasks over; the callbacks hear of the state, and of each task as it is handed over."""
-        order = in_order(self._nodes, self._wanted)
-        are_tasks = [type(node) is Task or _is_task(node) for _, node in order]
+        keys, nodes = in_order(self._nodes, self._wanted)
+        are_tasks = [type(node) is Task or _is_task(node) for node in nodes]
         watched = bool(on_state or on_task)
         if watched:
-            self.state["waiting"].update(
-                key for (key, _), is_task in zip(order, are_tasks, strict=True) if is_task
-            )
+            self.state["waiting"].update(itertools.compress(keys, are_tasks))
         for callback in on_state:
             callback(self._nodes, self.state)
-        if any(not isinstance(node, (Alias, DataNode)) for _, node in order):
+        if any(not isinstance(node, (Alias, DataNode)) for node in nodes):
             self._run = self._executor.open_run(_name(self._wanted), None, sum(are_tasks))
-        for (key, node), is_task in zip(order, are_tasks, strict=True):
+        for key, node, is_task in zip(keys, nodes, are_tasks, strict=True):
             if self._run is None or not is_task:
                 self._known[key] = self._value(node)
                 continue

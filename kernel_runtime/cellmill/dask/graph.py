@@ -45,37 +45,36 @@ def annotations_of(dsk: Any) -> Mapping[str, Mapping[Hashable, Any]]:
     return {name: found[name] for name in ANNOTATIONS if found.get(name)}
 
 
-def in_order(nodes: Graph, keys: Iterable[Hashable]) -> list[tuple[Hashable, GraphNode]]:
-    """Return ``keys`` and all that they need, with their nodes, each behind what it needs; depth first, so that a value
-    is used soon.
+def in_order(nodes: Graph, wanted: Iterable[Hashable]) -> tuple[list[Hashable], list[GraphNode]]:
+    """Return the ``wanted`` keys and all that they need, and their nodes, each behind what it needs; depth first, so
+    that a value is used soon.
 
     Raises `KeyError` where a key is missing, `ValueError` where one that a task needs is, `RuntimeError` on a cycle.
     """
-    items = list(nodes.items())
-    place = {key: i for i, (key, _) in enumerate(items)}  # sets of keys have another order in each process
-    found = []
-    states = bytearray(len(items))
-    stack = [place[key] for key in keys]
+    keys, listed = list(nodes), list(nodes.values())
+    place = dict(zip(keys, range(len(keys)), strict=True))  # sets of keys have another order in each process
+    found: list[int] = []
+    states = bytearray(len(keys))
+    stack = [place[key] for key in wanted]
     stack.reverse()
     while stack:
         i = stack.pop()
         if states[i] == _FOUND:
             continue
-        key, node = items[i]
-        needs = node.dependencies
+        needs = listed[i].dependencies
         if not needs or states[i] == _OPEN:
             states[i] = _FOUND
-            found.append(items[i])
+            found.append(i)
             continue
         states[i] = _OPEN
         stack.append(i)  # again, when all that it needs has been found
-        for needed in _places(key, needs, place):
+        for needed in _places(keys[i], needs, place):
             if states[needed] == _OPEN:
-                cycle = "\n".join(f"  -> {each}" for each in getcycle(dict(nodes), [key]))
+                cycle = "\n".join(f"  -> {each}" for each in getcycle(dict(nodes), [keys[i]]))
                 raise RuntimeError(f"Cycle detected between the following keys:\n{cycle}")
             if states[needed] != _FOUND:
                 stack.append(needed)
-    return found
+    return [keys[i] for i in found], [listed[i] for i in found]
 
 
 def _places(key: Hashable, needs: Collection[Hashable], place: Mapping[Hashable, int]) -> list[int]:
@@ -163,10 +162,25 @@ class Options:
     def __init__(self, annotations: Mapping[str, Mapping[Hashable, Any]]) -> None:
         self._annotations = annotations
         self._made: dict[Any, TaskOptions] = {}
+        self._names: dict[str, str] = {}  # by what comes before the first hyphen
+
+    def _name_of(self, key: Hashable) -> str:
+        """Return what Dask shows for a key: its words before a number or a token. Most keys are new, and alike."""
+        text = key[0] if type(key) is tuple and key else key
+        if type(text) is not str:
+            return str(key_split(key))
+        first, _, rest = text.partition("-")
+        token = rest.partition("-")[0]
+        if not token or token.isalpha():
+            return str(key_split(text))
+        found = self._names.get(first)
+        if found is None:
+            found = self._names[first] = str(key_split(text))
+        return found
 
     def of(self, key: Hashable, waits: bool) -> TaskOptions:
         """Return those of a task. One that ``waits`` for others runs before ones that do not: it frees their values."""
-        name = key_split(key)
+        name = self._name_of(key)
         if not self._annotations:
             found = self._made.get((name, waits))
             if found is None:

@@ -99,15 +99,18 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         if inputs.shares is None:
             inputs.shares = set()
         return sharing.refer(future, inputs.shares)
+    owned = is_owned_by(owner, future)
     if future._state not in OVER:
-        if is_owned_by(owner, future):
+        if owned:
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
         raise AwaitedInput(future)
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(owner, future, inputs)
-    kept = future.unread() if is_owned_by(owner, future) else None
+    kept = None
+    if owned:
+        note_over(future, inputs)
+        kept = future.unread()
     if kept is None:
         return payload.same, (future._result,)
     _hold(kept, inputs)
@@ -130,12 +133,11 @@ def _hold(thing: Any, inputs: Inputs) -> None:
     inputs.held.append(thing)
 
 
-def note_over(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
-    """Log the edge for views: the scheduler does not know of this input."""
-    if is_owned_by(owner, future):
-        if inputs.over is None:
-            inputs.over = []
-        inputs.over.append(future._ticket)
+def note_over(future: Any, inputs: Inputs) -> None:
+    """Log the edge for views: the scheduler does not know of this input, whose task it knows."""
+    if inputs.over is None:
+        inputs.over = []
+    inputs.over.append(future._ticket)
 
 
 def add_input(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
@@ -147,4 +149,5 @@ def add_input(owner: FutureOwner, future: Any, inputs: Inputs) -> None:
         raise AwaitedInput(future)
     if future.cancelled() or future._exception is not None:  # which was not asked for
         raise FailedInput(future)
-    note_over(owner, future, inputs)
+    if is_owned_by(owner, future):
+        note_over(future, inputs)

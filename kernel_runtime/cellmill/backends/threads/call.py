@@ -131,7 +131,8 @@ def _place(owner: FutureOwner, future: Any, inputs: Inputs) -> Any:
         raise AwaitedInput(future)
     if future._state != FINISHED or future._exception is not None:
         raise FailedInput(future)
-    note_over(owner, future, inputs)
+    if is_owned_by(owner, future):
+        note_over(future, inputs)
     return future._result
 
 

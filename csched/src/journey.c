@@ -10,15 +10,18 @@ int journey_open(journey_t *journey, uint64_t rows)
     journey->written = 0;
     journey->rows = pages_open(rows * sizeof *journey->rows);
     journey->counts = pages_open(rows * sizeof *journey->counts);
-    return journey->rows && journey->counts ? CSCHED_OK : CSCHED_ENOMEM;
+    journey->took = pages_open(rows * sizeof *journey->took);
+    return journey->rows && journey->counts && journey->took ? CSCHED_OK : CSCHED_ENOMEM;
 }
 
 void journey_close(journey_t *journey)
 {
     pages_close(journey->rows, journey->capacity * sizeof *journey->rows);
     pages_close(journey->counts, journey->capacity * sizeof *journey->counts);
+    pages_close(journey->took, journey->capacity * sizeof *journey->took);
     journey->rows = NULL;
     journey->counts = NULL;
+    journey->took = NULL;
 }
 
 _Static_assert(offsetof(task_t, dispatched) - offsetof(task_t, submitted) == 2 * sizeof(uint64_t),
@@ -46,6 +49,12 @@ static csched_journey_t *record(journey_t *journey, const task_t *task, const re
     return row;
 }
 
+static uint32_t duration(uint64_t began, uint64_t ended)
+{
+    uint64_t took = ended - began; /* marks come from shared memory: any values are safe */
+    return took < APART ? (uint32_t)took : APART;
+}
+
 void journey_record(journey_t *journey, task_t *task, const result_entry_t *entry, const uint64_t *marks,
                     uint32_t index)
 {
@@ -62,6 +71,8 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
             continue;
         row->stamps[4] = marks[i];
         row->stamps[5] = marks[i + 1];
+        if (i)
+            *journey_took(journey, journey->written - 1) = duration(marks[i], marks[i + 1]);
     }
 }
 
@@ -88,11 +99,21 @@ uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint3
     return number;
 }
 
+/* The row is not like the one before any more. */
+static void set_apart(journey_t *journey, uint64_t row)
+{
+    if (row < journey->written && journey->written - row <= journey->capacity)
+        *journey_took(journey, row) = APART;
+}
+
 void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status)
 {
     csched_journey_t *found = journey_row(journey, row);
-    if (row < journey->written && found->ticket == ticket)
-        found->status = (uint8_t)status;
+    if (row >= journey->written || found->ticket != ticket)
+        return;
+    found->status = (uint8_t)status;
+    set_apart(journey, row);
+    set_apart(journey, row + 1);
 }
 
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)
@@ -101,6 +122,8 @@ void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t
     uint64_t end = row + count;
     for (uint64_t i = row < oldest ? oldest : row; i < end; i++)
         journey_row(journey, i)->stamps[7] = when;
+    set_apart(journey, row);
+    set_apart(journey, end);
 }
 
 uint64_t journey_missed(const journey_t *journey, uint64_t *cursor)
@@ -118,7 +141,8 @@ uint32_t journey_resolved_rows(const journey_t *journey, uint64_t number, uint32
     const csched_journey_t *row = journey_row(journey, number);
     uint64_t written = journey->written - number, there = (uint64_t)(journey->rows + journey->capacity - row), n = 0;
     uint64_t end = written < there ? written : there;
-    for (end = end < most ? end : most; n < end && row[n].stamps[7];)
+    const uint32_t *took = journey_took(journey, number);
+    for (end = end < most ? end : most; n < end && ((n && took[n] != APART) || row[n].stamps[7]);)
         n++;
     return (uint32_t)n;
 }

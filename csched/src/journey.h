@@ -12,8 +12,13 @@ enum { JOURNEYS = 0 };
 enum { JOURNEYS = 1 };
 #endif
 
+#define APART UINT32_MAX
+
 typedef struct {
     csched_journey_t *rows;
+    /* By row: how long its element took, if it began as the one before in its chunk ended and the row is like that one else,
+     * so that readers need not look at it; APART: it is not, or not known to be. */
+    uint32_t *took;
     uint64_t *counts;  /* by row, of those that stand for a whole chunk: number of the row << 32 | its elements */
     uint64_t capacity; /* a power of two */
     uint64_t written;  /* rows in all */
@@ -31,10 +36,16 @@ static inline uint32_t journey_count(const journey_t *journey, uint64_t number)
     return (uint32_t)count && (uint32_t)(count >> 32) == (uint32_t)number ? (uint32_t)count : 1;
 }
 
+static inline uint32_t *journey_took(const journey_t *journey, uint64_t number)
+{
+    return &journey->took[number & (journey->capacity - 1)];
+}
+
 /* Appends a row, which the caller writes completely; its number is written - 1. */
 static inline csched_journey_t *journey_append(journey_t *journey)
 {
     __builtin_prefetch(journey_row(journey, journey->written + 8), 1); /* used some hundred ns from now */
+    journey->took[journey->written & (journey->capacity - 1)] = APART;
     return journey_row(journey, journey->written++);
 }
 

@@ -3,8 +3,8 @@
  * A row is two bytes that say which fields differ from what is expected, then these fields.  Expected are the previous
  * row's values, the next position, and of an element the next place in its chunk.  Stamps are told from the one before
  * in the row, which is near.  Pickling is kept in whole nanoseconds.  Elements of a chunk that follow one another are
- * one row and, for each of the others, how long it took: they are found while rows are read, as a map of short tasks
- * ends a row in some hundred nanoseconds.  Nothing here needs a scheduler or a lock, but the functions at the end. */
+ * one row and, for each of the others, how long it took.  The journey ring knows which these are (journey_t.took): a look does
+ * not read their rows, of which a map of short tasks ends one in some hundred nanoseconds.  Nothing here needs a scheduler or a lock, but the functions at the end. */
 #include "csched.h"
 
 #include <string.h>
@@ -281,6 +281,26 @@ static uint32_t fold_elements(csched_look_t *look, csched_group_t *group, const 
     return folded;
 }
 
+/* As `fold_elements`, by what the journey ring says of rows: they are not looked at. */
+static uint32_t fold_known(csched_look_t *look, csched_group_t *group, const uint32_t *took, uint32_t count)
+{
+    uint8_t *start = look->took + look->bytes, *at = start;
+    uint64_t began = group->began, ended = group->ended;
+    uint32_t folded = 0;
+    for (; folded < count && took[folded] != APART; folded++) {
+        at = put(at, took[folded]);
+        began = ended;
+        ended += took[folded];
+    }
+    group->began = began;
+    group->ended = ended;
+    look->rows += folded;
+    look->bytes += (uint32_t)(at - start);
+    group->bytes += (uint32_t)(at - start);
+    group->more += folded;
+    return folded;
+}
+
 static void begin_group(csched_look_t *look, const csched_journey_t *row)
 {
     csched_group_t *group = &look->groups[look->count++];
@@ -292,14 +312,17 @@ static void begin_group(csched_look_t *look, const csched_journey_t *row)
     look->rows++;
 }
 
-/* Takes rows as far as there is room; returns how many. */
-static uint32_t fold(csched_look_t *look, const csched_journey_t *rows, uint32_t count)
+/* Takes rows as far as there is room; returns how many. `took`: of the same rows, see journey_t; NULL: they are compared. */
+static uint32_t fold(csched_look_t *look, const csched_journey_t *rows, const uint32_t *took, uint32_t count)
 {
     uint32_t done = 0, room = look->most - look->rows;
     count = count < room ? count : room;
     while (done < count) {
-        if (look->count && look->groups[look->count - 1].row.ticket == rows[done].ticket)
-            done += fold_elements(look, &look->groups[look->count - 1], rows + done, count - done);
+        csched_group_t *last = look->count ? &look->groups[look->count - 1] : NULL;
+        if (last && took)
+            done += fold_known(look, last, took + done, count - done);
+        else if (last && last->row.ticket == rows[done].ticket)
+            done += fold_elements(look, last, rows + done, count - done);
         if (done == count || look->count == look->most_groups)
             break;
         begin_group(look, &rows[done++]);
@@ -309,7 +332,7 @@ static uint32_t fold(csched_look_t *look, const csched_journey_t *rows, uint32_t
 
 CSCHED_EXPORT int csched_rows_fold(csched_look_t *look, const csched_journey_t *rows, uint32_t count)
 {
-    return fold(look, rows, count) == count ? CSCHED_OK : CSCHED_EFULL;
+    return fold(look, rows, NULL, count) == count ? CSCHED_OK : CSCHED_EFULL;
 }
 
 CSCHED_EXPORT int csched_rows_unfold(const csched_look_t *look, csched_journey_t *rows)
@@ -330,9 +353,14 @@ CSCHED_EXPORT int csched_rows_look(csched_t *s, csched_look_t *look)
     look->dropped = 0;
     for (bool more = true; more;) {
         pthread_mutex_lock(&s->lock);
-        look->dropped += journey_missed(&s->journey, &look->cursor);
+        uint64_t missed = journey_missed(&s->journey, &look->cursor);
+        if (missed) /* what follows is not the next row of what was read */
+            *journey_took(&s->journey, look->cursor) = APART;
+        look->dropped += missed;
         uint32_t rows = journey_resolved_rows(&s->journey, look->cursor, STEP);
-        uint32_t folded = rows ? fold(look, journey_row(&s->journey, look->cursor), rows) : 0;
+        uint32_t folded =
+            rows ? fold(look, journey_row(&s->journey, look->cursor), journey_took(&s->journey, look->cursor), rows)
+                 : 0;
         look->cursor += folded;
         more = rows && folded == rows;
         pthread_mutex_unlock(&s->lock);

@@ -19,15 +19,23 @@ from ..process_context.machine import left_and_total
 def here() -> dict[str, Any]:
     """The machine, the process and the clock, as a record's head has them."""
     return {
-        "host": socket.gethostname(),
-        "boot": boot(),
-        "pid": os.getpid(),
-        "began_process": process_start(os.getpid()),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "python": platform.python_version(),
+        **_of_process(os.getpid()),
         "program": Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "",
         "cpus": available_cpus(),
         "memory": left_and_total()[1],
+    }
+
+
+@functools.lru_cache(1)
+def _of_process(pid: int) -> dict[str, Any]:
+    """What does not change while a process lasts, forked ones apart."""
+    return {
+        "host": socket.gethostname(),
+        "boot": boot(),
+        "pid": pid,
+        "began_process": process_start(pid),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
         "clock": "CLOCK_MONOTONIC",
     }
 

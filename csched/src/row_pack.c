@@ -3,8 +3,9 @@
  * A row is two bytes that say which fields differ from what is expected, then these fields.  Expected are the previous
  * row's values, the next position, and of an element the next place in its chunk.  Stamps are told from the one before
  * in the row, which is near.  Pickling is kept in whole nanoseconds.  Elements of a chunk that follow one another are
- * one row and, for each of the others, how long it took.  The journey ring knows which these are (journey_t.took): a look does
- * not read their rows, of which a map of short tasks ends one in some hundred nanoseconds.  Nothing here needs a scheduler or a lock, but the functions at the end. */
+ * one row and, for each of the others, how long it took.  The journey ring knows which these are (journey_t.took), so a
+ * look does not read their rows: a map of short tasks ends one in some hundred nanoseconds.  Nothing here needs a
+ * scheduler or a lock, but the functions at the end. */
 #include "csched.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "internal.h"
 
-void dispatch(csched_t *s);     /* sends ready tasks to workers that have room */
-void dispatch_tick(csched_t *s); /* takes tasks back from stuck and silent workers; dispatch follows */
+void dispatch(csched_t *s); /* sends ready tasks to workers that have room */
 
 #endif

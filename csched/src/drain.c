@@ -7,6 +7,7 @@
 #include "dispatch.h"
 #include "drain.h"
 #include "internal.h"
+#include "recall.h"
 #include "task.h"
 #include "tick.h"
 #include "window.h"
@@ -202,7 +203,7 @@ uint32_t drain(csched_t *s)
     task_propagate(s, last);
     bool ticked = tick(s, taken ? clock_refresh(s) : s->now);
     if (ticked)
-        dispatch_tick(s);
+        recall_tick(s);
     /* on a tick as well: tasks behind a long one may be worth stealing by now */
     if (taken || news || ticked || s->graph.ready.active)
         dispatch(s);

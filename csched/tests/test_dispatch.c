@@ -1,5 +1,6 @@
 #include "dispatch.h"
 #include "internal.h"
+#include "recall.h"
 #include "window.h"
 #include "world.h"
 
@@ -207,7 +208,7 @@ static void one_that_only_seems_stuck_gets_more(void)
     segment_t *segment = w->s->workers[0]->segment;
     u64_store_relaxed(&segment->claim_since, csched_now() - UINT64_C(600000000000));
     u64_store_release(&segment->claim_ticket, 1);
-    dispatch_tick(w->s);
+    recall_tick(w->s);
     EQUAL(info_of(w, 0).held, 0);
     u64_store_release(&segment->claim_ticket, 0);
     csched_item_t item;

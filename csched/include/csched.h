@@ -314,8 +314,9 @@ int csched_poll(csched_t *s, uint32_t spin_us); /* drains; returns the number of
 int csched_wait(csched_t *s, uint32_t timeout_ms); /* the same, sleeping; call it without the GIL */
 /* the same for one task: other results wake it only if tasks depend on them, or after some milliseconds */
 int csched_wait_for(csched_t *s, uint64_t ticket, uint32_t timeout_ms);
-/* sleeps until results have been uncollected for a while */
-int csched_wait_background(csched_t *s, uint32_t timeout_ms);
+/* sleeps until results have been uncollected for a while, or with `prompt` until there are some; a thread that polls or waits
+ * ends the latter */
+int csched_wait_background(csched_t *s, uint32_t timeout_ms, uint32_t prompt);
 int csched_collect(csched_t *s, uint32_t most, csched_completion_t *completions);
 int csched_commit(csched_t *s, uint32_t count);
 /* collect and commit in one, without results: fills in the freed slots */

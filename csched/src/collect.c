@@ -44,6 +44,7 @@ static int locked_drain(csched_t *s, uint32_t *spin_us)
 
 CSCHED_EXPORT int csched_poll(csched_t *s, uint32_t spin_us)
 {
+    u32_store_relaxed(&s->prompt, 0);
     int there = locked_drain(s, &spin_us);
     if (there || !spin_us)
         return there;
@@ -111,8 +112,9 @@ CSCHED_EXPORT int csched_wait(csched_t *s, uint32_t timeout_ms)
     return csched_wait_for(s, WANT_ANY, timeout_ms);
 }
 
-CSCHED_EXPORT int csched_wait_background(csched_t *s, uint32_t timeout_ms)
+CSCHED_EXPORT int csched_wait_background(csched_t *s, uint32_t timeout_ms, uint32_t prompt)
 {
+    u32_store_relaxed(&s->prompt, prompt != 0);
     /* a wake that came before the sleep counts, and is used up by one return; partner: helper.c, csched_wake */
     if (!u32_exchange(&s->background_word, 0) && !u32_relaxed(&s->stopped))
         futex_wait(&s->background_word, 0, (uint64_t)timeout_ms * 1000000);

@@ -2,7 +2,8 @@
  *
  *   deep  nothing outstanding for a while: asleep until a submit kicks it
  *   tick  a thread polls often enough: looks again every millisecond
- *   act   work outstanding and no thread polled for a millisecond: drains, and sleeps on the doorbell in between
+ *   act   work outstanding and no thread polled for a millisecond, or results are to be told of promptly: drains, and sleeps
+ *         on the doorbell in between
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -33,14 +34,15 @@ static void wake_resolver(csched_t *s, uint64_t patience_ns)
 
 static void act(csched_t *s)
 {
+    bool prompt = u32_relaxed(&s->prompt);
     u32_add(&s->sleepers, 1);
-    doorbell_arm(s, WANT_NONE);
+    doorbell_arm(s, prompt ? WANT_ANY : WANT_NONE);
     pthread_mutex_lock(&s->lock);
     uint32_t taken = drain(s);
     pthread_mutex_unlock(&s->lock);
     if (taken && u32_relaxed(&s->waiting))
         doorbell_ring(s); /* a waiter fell asleep before these came */
-    wake_resolver(s, TICK_NS);
+    wake_resolver(s, prompt ? 0 : TICK_NS);
     /* results that came right after others were collected are told of a tick later, so they count as work */
     bool work = u64_relaxed(&s->outstanding) || u32_relaxed(&s->available);
     if (!taken && doorbell_sleep(s, work ? 1 : 20) > 0 && u32_relaxed(&s->waiting))
@@ -67,7 +69,8 @@ static void *helper_main(void *argument)
             u32_exchange(&s->helper_deep, 0);
             if (u64_relaxed(&s->outstanding))
                 busy = csched_now();
-        } else if (u32_relaxed(&s->waiting) || now - u64_relaxed(&s->last_poll) < TICK_NS) {
+        } else if (u32_relaxed(&s->waiting) ||
+                   (!u32_relaxed(&s->prompt) && now - u64_relaxed(&s->last_poll) < TICK_NS)) {
             wake_resolver(s, 5 * TICK_NS);
             u32_exchange(&s->helper_word, 0);
             futex_wait(&s->helper_word, 0, TICK_NS);

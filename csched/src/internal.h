@@ -173,6 +173,8 @@ struct csched {
     shared_u32 available; /* completions and messages; written under the lock, read without it */
     shared_u32 helper_word, helper_deep, helper_stop;
     shared_u32 background_word;
+    shared_u32
+        prompt; /* results are waited for in the background: they are told of as they come (csched_wait_background) */
     shared_u64 outstanding;
     shared_u64 last_poll, last_collect;
     outside_t *outside; /* NULL: nobody looks from outside; lasts until csched_destroy */

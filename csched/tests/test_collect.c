@@ -154,7 +154,7 @@ static void *background_until_stopped(void *argument)
 {
     sleeper_t *sleeper = argument;
     while (!u32_acquire(&board->gates[1]))
-        csched_wait_background(sleeper->w->s, 60000);
+        csched_wait_background(sleeper->w->s, 60000, 0);
     u32_add(&sleeper->ended, 1);
     return NULL;
 }
@@ -185,9 +185,9 @@ static void the_background_sleep_hears_earlier_wakes(void)
     world_t *w = world_open(0);
     OK(csched_wake(w->s));
     double begin = seconds_now();
-    EQUAL(csched_wait_background(w->s, 60000), 0);
+    EQUAL(csched_wait_background(w->s, 60000, 0), 0);
     CHECK(seconds_now() - begin < 30);
-    EQUAL(csched_wait_background(w->s, 1), 0); /* used up: this one is by time */
+    EQUAL(csched_wait_background(w->s, 1, 0), 0); /* used up: this one is by time */
     world_close(w);
 }
 
@@ -195,7 +195,7 @@ static void *resolve_in_background(void *argument)
 {
     world_t *w = argument;
     while (w->done < MANY)
-        if (csched_wait_background(w->s, 60000) > 0)
+        if (csched_wait_background(w->s, 60000, 0) > 0)
             while (collect_some(w))
                 continue;
     return NULL;

@@ -23,6 +23,7 @@ SLICE_MS = 50  # no sleep is longer: signals are looked at in between
 SPIN_US = 20
 OTHERS = 3  # times that another thread may be at it
 OTHER_SECONDS = 0.5  # that another thread is given to settle what it has taken
+FEW = 16  # results of one wake that are told of one by one
 ALONE = frozenset((bool, int, float, str, bytes))  # types of values that refer to nothing
 CANCELLED = with_gil.CSCHED_CANCELLED
 
@@ -40,6 +41,7 @@ class Resolver:
         self._events = events
         self.stopped = False
         self._lock = threading.Lock()
+        self._followed = 0  # futures settled with the last wake that have callbacks, or are waited for in other ways
         self._callbacks = Callbacks()
         self.waited: Callable[[int], None] = lambda since: None  # told the start of each wait when it is over
         self.call_back = self._callbacks.add  # have the done-callbacks of a future that was settled run
@@ -105,13 +107,16 @@ class Resolver:
 
     def _background(self) -> None:
         """Settle futures that are waited for by other ways than ours: callbacks, `concurrent.futures.wait`, asyncio."""
-        handle = self.scheduler.nogil_handle
+        handle, prompt = self.scheduler.nogil_handle, False
         while not self.stopped:
-            if nogil.csched_wait_background(handle, 200) > 0:
+            if nogil.csched_wait_background(handle, 200, prompt) > 0:
+                self._followed = 0
                 try:
                     self.resolve()
                 except Exception as error:
                     self._events.report(error)
+                # Where many come at once, settling them together leaves more of the GIL to others.
+                prompt = 0 < self._followed <= FEW
 
     # -- completions
 
@@ -158,6 +163,7 @@ class Resolver:
     def _settle(self, done: Completion) -> None:
         entry = self._slots.entries[done.slot]
         if isinstance(entry, Future):
+            self._followed += entry._followers is not None
             if done.status == CANCELLED:
                 self._events.cancelled(entry, done)
                 called = entry.settle_cancelled()

@@ -15,6 +15,7 @@ from cellmill.bench.harness import Benchmark, Metric
 from cellmill.bench.turn import Sizes, Turn
 
 BODY_US = (0, 50, 1000)
+ALONE_US = (0, 50)
 
 
 def metrics(sizes: Sizes) -> list[Metric]:
@@ -22,9 +23,18 @@ def metrics(sizes: Sizes) -> list[Metric]:
     bodies_of = [
         Metric(f"body_{us}", f"{_count(sizes, us):,} calls of {us} us", "ms", "lower") for us in BODY_US
     ]
+    alone = [
+        Metric(
+            f"alone_{us}",
+            f"{int(sizes['alone']):,} calls of {us} us, each by itself (batch_size=1)",
+            "ms",
+            "lower",
+        )
+        for us in ALONE_US
+    ]
     few = Metric("few", f"{int(sizes['few'])} calls of nothing", "ms", "lower")
     array = Metric("array", f"{int(sizes['arrays'])} calls with one array of 8 MB", "ms", "lower")
-    return [*bodies_of, few, array]
+    return [*bodies_of, *alone, few, array]
 
 
 def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
@@ -38,6 +48,9 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         for us in BODY_US:
             function, argument = (abs, 0) if us == 0 else (spin, us)
             found[f"body_{us}"] = _ms(joblib, function, [argument] * _count(sizes, us), sizes)
+        for us in ALONE_US:
+            arguments = [us] * int(sizes["alone"])
+            found[f"alone_{us}"] = _ms(joblib, spin if us else abs, arguments, sizes, batch_size=1)
         found["few"] = _ms(joblib, abs, [0] * int(sizes["few"]), sizes)
         found["array"] = _ms(joblib, first, [array] * int(sizes["arrays"]), sizes)
     return Turn(found)
@@ -59,11 +72,17 @@ def _count(sizes: Sizes, us: int) -> int:
     return max(20, int(sizes["calls"] // max(1, us / 10)))
 
 
-def _ms(joblib: Any, function: Callable[[Any], Any], arguments: list[Any], sizes: Sizes) -> float:
+def _ms(
+    joblib: Any,
+    function: Callable[[Any], Any],
+    arguments: list[Any],
+    sizes: Sizes,
+    batch_size: int | str = "auto",
+) -> float:
     times = []
     for _ in range(1 + int(sizes["rounds"])):
         start = time.perf_counter()
-        joblib.Parallel()(joblib.delayed(function)(argument) for argument in arguments)
+        joblib.Parallel(batch_size=batch_size)(joblib.delayed(function)(argument) for argument in arguments)
         times.append(1000 * (time.perf_counter() - start))
     return measure.p50(times[1:])  # the first one starts workers
 
@@ -73,6 +92,6 @@ BENCHMARK = Benchmark(
     module=__name__,
     metrics=metrics,
     runtimes=("cellmill", "loky"),
-    full={"calls": 50_000, "few": 100, "arrays": 200, "rounds": 5},
-    quick={"calls": 5_000, "few": 20, "arrays": 20, "rounds": 1},
+    full={"calls": 50_000, "alone": 2000, "few": 100, "arrays": 200, "rounds": 5},
+    quick={"calls": 5_000, "alone": 200, "few": 20, "arrays": 20, "rounds": 1},
 )

@@ -27,7 +27,7 @@ SIZES = {
     "graphs": {"tasks": 40, "durations_us": [500], "threads": [2], "rounds": 1, "graph_threads": 2},
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "advice": {"times": 1, "runs": ["two tasks on two workers"]},
-    "joblib-calls": {"calls": 40, "few": 4, "arrays": 2, "rounds": 1},
+    "joblib-calls": {"calls": 40, "alone": 20, "few": 4, "arrays": 2, "rounds": 1},
     "dask-graphs": {"replay": ["merge-20", "tree-3"], "empty": ["merge-10"], "program": ["bag-2", "numpy-4"]},
     "parsl-apps": {"apps": 10, "links": 2, "rounds": 1},
     "memo-hits": {"hits": 3},

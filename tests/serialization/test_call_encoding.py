@@ -13,10 +13,10 @@ def test_inputs_that_are_over_are_added_in_place(pool: Executor) -> None:
     futures = [pool.submit(tasks.double, i) for i in range(1000)]
     assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(1000)]
     inputs = Inputs()
-    note_over(pool._backend, futures[0], inputs)  # type: ignore[arg-type]
+    note_over(futures[0], inputs)
     first = inputs.over
     for future in futures[1:]:
-        note_over(pool._backend, future, inputs)  # type: ignore[arg-type]
+        note_over(future, inputs)
     assert inputs.over is first
     assert inputs.over == [future._ticket for future in futures]
     assert pool.submit(sum, futures).result(SECONDS) == 999 * 1000

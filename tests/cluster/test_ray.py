@@ -109,7 +109,10 @@ def test_a_task_past_its_limit_does_not_hold_the_pool(own: Executor, gate: Gate)
 def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
     own = own_ray.executor
     # an actor that was killed before has its successor
-    wait_until(lambda: len(own.workers()) == len(own_ray.actors) == 2, "the workers are not there")
+    wait_until(
+        lambda: own_ray.actors == {each.pid for each in (found := own.workers())} and len(found) == 2,
+        "the workers are not there",
+    )
     before, others = own_ray.actors, bridges()
     with Executor(1, backend=own_ray.backend) as guest:
         assert guest.submit(tasks.double, 21).result(SECONDS) == 42

@@ -91,7 +91,8 @@ def test_status_bar_main_view_and_context_menu(lab: OpenLab, tmp_path: Path) -> 
     status = page.locator(STATUS)
     # The status bar knows of the run although no dashboard is open, and obeys none but the kernel in front.
     expect(status).to_contain_text("2 workers", timeout=TIMEOUT_MS)
-    expect(page.locator(".cellmill-status-bar")).to_be_visible()
+    # Workers are told of before the first calls, which wait for them.
+    expect(page.locator(".cellmill-status-bar")).to_be_visible(timeout=TIMEOUT_MS)
     one.command("cellmill:pause-run")
     expect(status).to_contain_text("paused")
     one.command("cellmill:resume-run")

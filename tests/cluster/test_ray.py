@@ -110,7 +110,7 @@ def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
     own = own_ray.executor
     # an actor that was killed before has its successor
     wait_until(
-        lambda: own_ray.actors == {each.pid for each in (found := own.workers())} and len(found) == 2,
+        lambda: own_ray.actors == {each.pid for each in own.workers()} and len(own.workers()) == 2,
         "the workers are not there",
     )
     before, others = own_ray.actors, bridges()

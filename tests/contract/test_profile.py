@@ -22,7 +22,8 @@ def inner(count: int) -> int:
 def work(gate: str) -> int:
     found = 0
     while not Path(gate).exists():
-        found += inner(300_000)
+        # Long: where threads take turns, a look at them comes when one lets go of the interpreter, as exists() does.
+        found += inner(1_500_000)
     return found
 
 

@@ -182,11 +182,13 @@ def test_single_tasks_are_in_it_once_each(executor: Executor, tmp_path: Path) ->
         if head.get("frame", {}).get("kind") == "task-records"
         for record in head["frame"]["records"]
     ]
-    keys = [(r["row"]["task"], r["row"]["element"], r["row"]["attempt"]) for r in records]
-    assert len(keys) == len(set(keys)) == 51
-    assert len({record["position"] for record in records}) == 51
-    assert all(sum(stamp >= 0 for stamp in record["attempt"]["stamps"]) == 8 for record in records)
-    (failed,) = [record for record in records if record["row"]["state"] == "failed"]
+    last = {(r["row"]["task"], r["row"]["element"], r["row"]["attempt"]): r for r in records}
+    # One that was told before its result was taken, which is its last stamp, is told again.
+    early = [record for record in records if record["attempt"]["stamps"][-1] < 0]
+    assert len(last) == len(records) - len(early) == 51
+    assert len({record["position"] for record in last.values()}) == 51
+    assert all(sum(stamp >= 0 for stamp in record["attempt"]["stamps"]) == 8 for record in last.values())
+    (failed,) = [record for record in last.values() if record["row"]["state"] == "failed"]
     assert (failed["error"], failed["message"]) == ("ValueError", "on purpose")
     assert "in fail" in failed["traceback"]
     assert "about to fail" in failed["output"]

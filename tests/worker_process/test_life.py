@@ -242,8 +242,10 @@ def holders(memory: set[int]) -> list[int]:
         with contextlib.suppress(OSError):
             held = {inode for _, inode, _ in shared_maps(pid)}
             for fd in os.listdir(f"/proc/{pid}/fd"):
+                place = f"/proc/{pid}/fd/{fd}"
                 with contextlib.suppress(OSError):
-                    held.add(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
+                    if "memfd:cellmill" in os.readlink(place):  # files of a disk have the same numbers
+                        held.add(os.stat(place).st_ino)
             if held & memory:
                 found.append(pid)
     return found

@@ -139,7 +139,7 @@ struct csched {
     const policy_t *policy;
     policy_state_t policy_state;
     bool paused, closed;
-    uint64_t looked_at;     /* when look_behind last looked at what runs */
+    uint64_t looked_at;     /* when recall_from_behind last looked at what runs */
     uint64_t passed_ticket; /* the first task in the queue, and how often another one went before it (look_ahead) */
     uint32_t passed;
     uint32_t profile; /* the same word in the segment of each worker */
@@ -173,8 +173,7 @@ struct csched {
     shared_u32 available; /* completions and messages; written under the lock, read without it */
     shared_u32 helper_word, helper_deep, helper_stop;
     shared_u32 background_word;
-    shared_u32
-        prompt; /* results are waited for in the background: they are told of as they come (csched_wait_background) */
+    shared_u32 prompt; /* the resolver is woken for each result: csched_wait_background */
     shared_u64 outstanding;
     shared_u64 last_poll, last_collect;
     outside_t *outside; /* NULL: nobody looks from outside; lasts until csched_destroy */

@@ -43,23 +43,28 @@ uint32_t recall_newest(csched_t *s, uint32_t index, uint32_t most, uint32_t belo
     return taken;
 }
 
+static bool is_idle(const load_t *load)
+{
+    return load->window && !load->held;
+}
+
+static uint32_t idle_count(const csched_t *s)
+{
+    uint32_t idle = 0;
+    for (uint32_t i = 0; i < s->worker_count; i++)
+        idle += is_idle(&s->loads[i]);
+    return idle;
+}
+
+/* Whether a worker has nothing while another one has several. */
 static bool a_worker_idles(const csched_t *s)
 {
     bool idle = false, more = false;
     for (uint32_t i = 0; i < s->worker_count; i++) {
-        idle |= s->loads[i].window && !s->loads[i].held;
+        idle |= is_idle(&s->loads[i]);
         more |= s->loads[i].held >= 2;
     }
     return idle && more;
-}
-
-/* A task with an allocation should run soon, since others wait for the resources that it holds.  It goes to an idle
- * worker if there is one, whatever the policy says; else into a window, like any other task.  When a worker becomes idle
- * before the task has begun, the task moves there: by stealing, or by allocation_recall under policies that do not steal. */
-
-static bool is_idle(const load_t *load)
-{
-    return load->window && !load->held;
 }
 
 uint32_t idle_worker(const csched_t *s, uint32_t warm)
@@ -91,11 +96,12 @@ static bool recall_one(csched_t *s, worker_t *worker)
     return false;
 }
 
+/* A task with an allocation should run soon, since others wait for the resources that it holds.  It goes to an idle
+ * worker if there is one, whatever the policy says; else into a window, like any other task.  When a worker becomes idle
+ * before the task has begun, the task moves there: by stealing, or by allocation_recall under policies that do not steal. */
 static bool allocation_recall(csched_t *s)
 {
-    uint32_t idle = 0, recalled = 0;
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        idle += is_idle(&s->loads[i]);
+    uint32_t idle = idle_count(s), recalled = 0;
     for (uint32_t i = 0; i < s->worker_count && recalled < idle; i++)
         recalled += s->loads[i].held >= 2 && recall_one(s, s->workers[i]);
     return recalled > 0;
@@ -153,15 +159,14 @@ static uint32_t take_oldest(csched_t *s)
  * cache miss. */
 void recall_from_behind(csched_t *s)
 {
-    uint32_t taken[MOST_AT_ONCE], count = 0, idle = 0;
+    uint32_t taken[MOST_AT_ONCE], count = 0;
     if (!s->policy->steal || !a_worker_idles(s))
         return;
     if (s->now - s->looked_at > STEAL_NS + LOOK_NS * s->worker_count) {
         s->looked_at = s->now;
         look_at_running(s);
     }
-    for (uint32_t i = 0; i < s->worker_count; i++)
-        idle += is_idle(&s->loads[i]);
+    uint32_t idle = idle_count(s);
     while (count < idle && count < MOST_AT_ONCE && (taken[count] = take_oldest(s)) != NO_TASK)
         count++;
     if (count)
@@ -201,7 +206,7 @@ static bool shows_life(worker_t *worker)
 static bool another_idles(const csched_t *s, uint32_t index)
 {
     for (uint32_t i = 0; i < s->worker_count; i++)
-        if (i != index && s->loads[i].window && !s->loads[i].held)
+        if (i != index && is_idle(&s->loads[i]))
             return true;
     return false;
 }

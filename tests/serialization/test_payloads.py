@@ -328,4 +328,4 @@ def test_a_preview_names_a_result_that_is_elsewhere() -> None:
 
 class _Elsewhere:
     def __reduce__(self) -> Any:
-        return payload.elsewhere, ("the result of make (task #3)", exit, 1)
+        return payload.labelled, ("the result of make (task #3)", exit, 1)

@@ -39,7 +39,7 @@ class Packed(NamedTuple):
         return f"<{counted(self.size, 'call')}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return payload.elsewhere, (counted(self.size, "call"), Packed, *self)
+        return payload.labelled, (counted(self.size, "call"), Packed, *self)
 
 
 class _Sent(NamedTuple):

@@ -131,9 +131,9 @@ def same(value: Any) -> Any:
     return value
 
 
-def elsewhere(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
-    """Replaces a future whose result is not in this process: what ``load`` finds; or another object that people know by
-    its ``label`` better than by its parts.
+def labelled(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what ``load`` makes of ``arguments``: an object that people see as its ``label``, such as the result of a
+    future that is not in this process.
     """
     return load(*arguments)
 

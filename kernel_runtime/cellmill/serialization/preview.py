@@ -11,7 +11,7 @@ from typing import Any
 
 from ..by_value import pickling
 from ..diagnostics.short_text import name_of_future
-from .payload import elsewhere, load_input, opened, same
+from .payload import labelled, load_input, opened, same
 from .piece_loading import load_bares, load_part, load_piece
 from .shared import load_share
 
@@ -141,7 +141,7 @@ class _Previewer(pickle.Unpickler):
             return super().find_class(module, name)
         if module == load_input.__module__ and name == load_input.__name__:
             return _Input
-        if module == elsewhere.__module__ and name == elsewhere.__name__:
+        if module == labelled.__module__ and name == labelled.__name__:
             return _labelled
         if module == load_share.__module__ and name == load_share.__name__:
             return _Share

@@ -285,7 +285,7 @@ class Kept(Lease):
     def reduced(self) -> tuple[Any, tuple[Any, ...]]:
         """Return what stands for the value in the arguments of a task, which finds it where it is."""
         label = f"the result of {self.key.task}" if hasattr(self.key, "task") else f"{self.size:,} bytes"
-        return payload.elsewhere, (label, _value, self._source, self.key, self.size)
+        return payload.labelled, (label, _value, self._source, self.key, self.size)
 
 
 class _Reference:

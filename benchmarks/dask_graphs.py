@@ -18,6 +18,7 @@ from cellmill.bench.harness import OURS, Benchmark, Metric, Report, figure
 from cellmill.bench.turn import Sizes, Turn
 
 from .dask_programs import computed, emptied, missing, programmed, replayed
+from .distributed_workers import settle
 from .table_one import PAPER, family
 
 MODES = {"replay": replayed, "empty": emptied, "program": programmed}
@@ -53,19 +54,19 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
             graph, keys = MODES[mode](name)
             details["made_s"][key] = round(time.perf_counter() - start, 3)
             details["tasks"][key] = len(graph)
-            found[key] = 1e6 * statistics.median(_rounds(scheduler, graph, keys)) / len(graph)
+            found[key] = 1e6 * seconds(scheduler.get, scheduler.settle, graph, keys) / len(graph)
     return Turn(found, details)
 
 
-def _rounds(scheduler: _Scheduler, graph: Any, keys: Any) -> list[float]:
-    """Seconds from the graph to the values that are asked for, of one round or some."""
+def seconds(get: Callable[..., Any], settle: Callable[[], None], graph: Any, keys: Any) -> float:
+    """From the graph to the values that are asked for, in the median of one round or some."""
     times: list[float] = []
     while len(times) < ROUNDS and sum(times) < ROUNDS_S:
-        scheduler.settle()
+        settle()
         start = time.perf_counter()
-        scheduler.get(graph, keys)
+        get(graph, keys)
         times.append(time.perf_counter() - start)
-    return times[1:] or times
+    return statistics.median(times[1:] or times)
 
 
 class _Scheduler:
@@ -98,15 +99,11 @@ class _Scheduler:
 
     def settle(self) -> None:
         """Wait until nothing is left of the last graph: `distributed` takes values that it still has."""
-        while self._client is not None and self._client.run_on_scheduler(_known):
-            time.sleep(0.01)
+        if self._client is not None:
+            settle(self._client)
 
     def __exit__(self, *_: object) -> None:
         self._close()
-
-
-def _known(dask_scheduler: Any) -> int:
-    return len(dask_scheduler.tasks)
 
 
 def finish(report: Report) -> None:
@@ -159,7 +156,8 @@ def _detail(report: Report, name: str) -> dict[str, Any]:
     return next((turn["details"][name] for turn in report.turns if turn["runtime"] == OURS), {})
 
 
-def _missing(_: str) -> str | None:
+def missing_dask(_: str) -> str | None:
+    """Why no contender can be measured here; None where all can."""
     found = all(importlib.util.find_spec(name) for name in ("dask", "distributed", "numpy"))
     return None if found else "needs Dask and NumPy: pip install 'cellmill[dask]' numpy"
 
@@ -191,6 +189,6 @@ BENCHMARK = Benchmark(
         "Programs have the paper's shapes on less data; wordbag's library is not to be had for today's Python.",
     ),
     own=RIVALS,
-    missing=_missing,
+    missing=missing_dask,
     finish=finish,
 )

@@ -40,7 +40,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
     app = parsl.python_app(none)
     with tempfile.TemporaryDirectory() as folder:
         config = parsl.Config(
-            executors=[_executor(runtime, workers)], run_dir=folder, initialize_logging=False
+            executors=[executor_of(runtime, workers)], run_dir=folder, initialize_logging=False
         )
         with parsl.load(config):
             rates, submitted, caller = [], [], []
@@ -68,7 +68,8 @@ def none(_: Any) -> int:
     return 7
 
 
-def _executor(runtime: str, workers: int) -> Any:
+def executor_of(runtime: str, workers: int) -> Any:
+    """Make an executor of Parsl's, by the name of a contender."""
     if runtime == "cellmill":
         return importlib.import_module("cellmill.parsl").CellmillExecutor(max_workers=workers)
     if runtime == ALONE:
@@ -123,7 +124,8 @@ def finish(report: Report) -> None:
     )
 
 
-def _missing(_: str) -> str | None:
+def missing_parsl(_: str) -> str | None:
+    """Why no contender can be measured here; None where all can."""
     return None if importlib.util.find_spec("parsl") else "needs Parsl: pip install 'cellmill[parsl]'"
 
 
@@ -135,6 +137,6 @@ BENCHMARK = Benchmark(
     full={"apps": 5_000, "links": 500, "rounds": 3},
     quick={"apps": 500, "links": 50, "rounds": 1},
     own={ALONE: "Parsl's kernel alone", "threads": "Parsl's threads", "htex": "HighThroughputExecutor"},
-    missing=_missing,
+    missing=missing_parsl,
     finish=finish,
 )

@@ -28,6 +28,8 @@ SIZES = {
     "queues": {"workers": [1, 3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "advice": {"times": 1, "runs": ["two tasks on two workers"]},
     "joblib-calls": {"calls": 40, "alone": 20, "few": 4, "arrays": 2, "rounds": 1},
+    "dask-workers": {"merge": 20, "answering": [1, 2], "milliseconds": [1], "sleeping": [2]},
+    "parsl-time": {"apps": 20, "alone": 3},
     "dask-graphs": {"replay": ["merge-20", "tree-3"], "empty": ["merge-10"], "program": ["bag-2", "numpy-4"]},
     "parsl-apps": {"apps": 10, "links": 2, "rounds": 1},
     "memo-hits": {"hits": 3},

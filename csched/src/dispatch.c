@@ -79,7 +79,7 @@ static uint32_t make_room(csched_t *s, uint32_t priority)
         if (!load->window || !holds_lower(s, i, priority))
             continue;
         load->running_ns = worker_running_ns(s, i);
-        uint64_t left = present_ns(load, load->mean_ns);
+        uint64_t left = present_ns(load);
         if (left < soonest) {
             best = i;
             soonest = left;
@@ -178,7 +178,7 @@ static void send_ready(csched_t *s)
             continue;
         }
         if (rc < 0) { /* that ring is full: next time; others may have room */
-            ready_push_front(&s->graph, slot);
+            ready_return(&s->graph, slot);
             if (rc != CSCHED_EFULL || s->loads[index].held == 0)
                 break;
             task->worker = NO_WORKER;
@@ -195,7 +195,7 @@ static void send_ready(csched_t *s)
         task_propagate(s, last);
     }
     while (aside_count)
-        ready_push_front(&s->graph, aside[--aside_count]);
+        ready_return(&s->graph, aside[--aside_count]);
     wake(s, touched);
 }
 

@@ -164,7 +164,7 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
     task->flags &= (uint8_t)~FLAG_OVERDUE; /* it has not run: its limit holds for the next place, too */
     if (alone)
         task->flags |= FLAG_ALONE;
-    ready_push_front(&s->graph, slot);
+    ready_return(&s->graph, slot);
 }
 
 CSCHED_EXPORT int csched_lane_blame(csched_lane_t *l, uint32_t element)

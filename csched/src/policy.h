@@ -53,10 +53,17 @@ static inline bool worth_taking_back(const load_t *load)
 
 enum { UNKNOWN_NS = 1000000 }; /* a task of which nothing is known: each to a worker of its own */
 
-/* What is left of its present task: what tasks take there, or as much again when it has taken longer already. */
-static inline uint64_t present_ns(const load_t *load, uint64_t usual_ns)
+static inline uint64_t usual_ns(const load_t *load)
 {
-    return usual_ns > load->running_ns ? usual_ns - load->running_ns : load->running_ns;
+    return load->mean_ns ? load->mean_ns : UNKNOWN_NS;
+}
+
+/* What is left of its present task: the rest of what tasks take there, or as much again when it has taken longer already.
+ * Where nothing is known of them, it is as if the present one had just begun. */
+static inline uint64_t present_ns(const load_t *load)
+{
+    uint64_t usual = usual_ns(load), running = load->running_ns;
+    return running >= usual ? running : load->mean_ns ? usual - running : usual;
 }
 
 /* Its present task takes far longer than tasks do there: what waits behind it was sent by a wrong guess. */

@@ -9,8 +9,7 @@ enum {
 
 static uint64_t cost_of(const load_t *load)
 {
-    uint64_t each = load->mean_ns ? load->mean_ns : UNKNOWN_NS;
-    uint64_t work = load->held ? present_ns(load, each) + (load->held - 1) * each : 0;
+    uint64_t work = load->held ? present_ns(load) + (load->held - 1) * usual_ns(load) : 0;
     if (!load->awake)
         return work + WAKE_NS;
     return work > LITTLE_NS ? work : LITTLE_NS;

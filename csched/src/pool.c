@@ -202,7 +202,7 @@ static void give_back(csched_t *s, worker_t *worker)
         if (held_revoke(worker, held)) {
             if (task->flags & FLAG_ALLOCATED)
                 allocation_return(s, task);
-            ready_push_front(&s->graph, held->slot);
+            ready_return(&s->graph, held->slot);
             continue;
         }
         account_wasted(&s->accounts, task, u64_relaxed(&worker->segment->claim_since), s->now, &worker->time);
@@ -256,7 +256,7 @@ CSCHED_EXPORT int csched_worker_retire(csched_t *s, uint32_t index)
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = worker->held[(worker->held_head + i) & (worker->held_capacity - 1)].slot;
             if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))
-                ready_push_front(&s->graph, slot);
+                ready_return(&s->graph, slot);
         }
         u32_store_release(&worker->segment->retire, 1); /* partner: csched_worker_next */
         worker_wake(worker);

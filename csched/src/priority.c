@@ -33,7 +33,7 @@ CSCHED_EXPORT int csched_set_priority(csched_t *s, uint64_t ticket, int32_t prio
     bool there = task && (may_change(task) || task->state == TASK_SENT);
     if (there && task->priority != wanted) {
         if (task->state == TASK_SENT && (there = window_revoke(s, task, slot)))
-            ready_push_front(&s->graph, slot);
+            ready_return(&s->graph, slot);
         if (there) {
             clock_refresh(s);
             change(s, task, slot, wanted);
@@ -58,7 +58,7 @@ static void take_back_run(csched_t *s, uint32_t run, uint8_t priority)
             if (!task || task->run != run || task->priority == priority)
                 continue;
             if (window_revoke(s, task, slot))
-                ready_push_front(&s->graph, slot);
+                ready_return(&s->graph, slot);
         }
         pthread_mutex_unlock(&s->lock);
         if (!worker)

@@ -9,6 +9,7 @@
 #define LONGEST_NS UINT64_C(3600000000000)
 _Static_assert((int)READY_PRIORITIES == (int)PRIORITIES, "a clock for each priority");
 enum { UNKNOWN_NS = 1000, REMEMBERED = 256 }; /* number of empty queues kept, since they record used time */
+enum { RETURNED_MOST = 64 }; /* at the front of a queue, that are looked at where another one comes back */
 
 static uint32_t bucket_of(uint32_t run, uint32_t priority, uint32_t demand)
 {
@@ -146,27 +147,35 @@ static uint64_t cost_of(const queue_t *queue)
     return queue->mean_ns ? queue->mean_ns : UNKNOWN_NS;
 }
 
-static void link_task(graph_t *graph, uint32_t slot, uint32_t at, bool front)
+/* Links a task into a queue before `next`, or at the end of it. */
+static void link_task(graph_t *graph, uint32_t slot, uint32_t at, uint32_t next)
 {
     task_t *task = graph_task(graph, slot);
     queue_t *queue = &graph->ready.queues[at];
-    uint32_t beside = front ? queue->head : queue->tail;
+    uint32_t *forward = next == NO_TASK ? &queue->tail : &graph_task(graph, next)->previous;
+    uint32_t previous = *forward;
+    *forward = slot;
+    *(previous == NO_TASK ? &queue->head : &graph_task(graph, previous)->next) = slot;
     task->queue = at;
     task->state = TASK_QUEUED;
-    task->next = front ? beside : NO_TASK;
-    task->previous = front ? NO_TASK : beside;
-    if (front)
-        queue->head = slot;
-    else
-        queue->tail = slot;
-    if (beside == NO_TASK)
-        queue->head = queue->tail = slot;
-    else if (front)
-        graph_task(graph, beside)->previous = slot;
-    else
-        graph_task(graph, beside)->next = slot;
+    task->next = next;
+    task->previous = previous;
     queue->count++;
     graph->ready.count++;
+}
+
+static bool is_earlier(const task_t *one, const task_t *other)
+{
+    return one->ready < other->ready || (one->ready == other->ready && one->ticket < other->ticket);
+}
+
+/* The first of a queue that became ready after this task, of those that are looked at. */
+static uint32_t first_later(graph_t *graph, const queue_t *queue, const task_t *task)
+{
+    uint32_t next = queue->head;
+    for (uint32_t i = 0; i < RETURNED_MOST && next != NO_TASK && is_earlier(graph_task(graph, next), task); i++)
+        next = graph_task(graph, next)->next;
+    return next;
 }
 
 void ready_push(graph_t *graph, uint32_t slot)
@@ -174,12 +183,12 @@ void ready_push(graph_t *graph, uint32_t slot)
     ready_t *ready = &graph->ready;
     const task_t *task = graph_task(graph, slot);
     uint32_t queue = queue_for(ready, task);
-    link_task(graph, slot, queue, false);
+    link_task(graph, slot, queue, NO_TASK);
     if (ready->queues[queue].place == NO_QUEUE)
         activate(ready, queue);
 }
 
-void ready_push_front(graph_t *graph, uint32_t slot)
+void ready_return(graph_t *graph, uint32_t slot)
 {
     ready_t *ready = &graph->ready;
     const task_t *task = graph_task(graph, slot);
@@ -187,7 +196,7 @@ void ready_push_front(graph_t *graph, uint32_t slot)
     queue_t *queue = &ready->queues[at];
     uint64_t cost = cost_of(queue);
     queue->used -= cost < queue->used ? cost : queue->used;
-    link_task(graph, slot, at, true);
+    link_task(graph, slot, at, first_later(graph, queue, task));
     if (queue->place == NO_QUEUE) {
         ready_join(ready, at); /* not by `activate`: its used time stays as it was */
         return;

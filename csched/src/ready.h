@@ -49,7 +49,8 @@ struct graph;
 int ready_open(ready_t *ready);
 void ready_close(ready_t *ready);
 void ready_push(struct graph *graph, uint32_t slot);
-void ready_push_front(struct graph *graph, uint32_t slot); /* a task that was taken comes back */
+/* A task that was taken comes back: before those that became ready later. */
+void ready_return(struct graph *graph, uint32_t slot);
 uint32_t ready_first(const struct graph *graph);           /* the one that is to be taken next, or NO_TASK */
 void ready_take(struct graph *graph, uint32_t slot); /* the first one, or another one of its queue */
 void ready_remove(struct graph *graph, uint32_t slot);     /* from any position of its queue */

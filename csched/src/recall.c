@@ -37,7 +37,7 @@ uint32_t recall_newest(csched_t *s, uint32_t index, uint32_t most, uint32_t belo
         task_t *task = task_at(s, slot);
         if (task->priority >= below || !window_revoke(s, task, slot))
             break; /* older ones have a higher priority, or have begun */
-        ready_push_front(&s->graph, slot);
+        ready_return(&s->graph, slot);
         taken++;
     }
     return taken;
@@ -90,7 +90,7 @@ static bool recall_one(csched_t *s, worker_t *worker)
         task_t *task = slot != NO_TASK ? task_at(s, slot) : NULL;
         if (!task || !(task->flags & FLAG_ALLOCATED) || !window_revoke(s, task, slot))
             continue;
-        ready_push_front(&s->graph, slot);
+        ready_return(&s->graph, slot);
         return true;
     }
     return false;
@@ -133,14 +133,14 @@ static task_t *oldest_behind(csched_t *s, worker_t *worker)
     return NULL;
 }
 
-/* Takes back the oldest task that waits behind a long one; returns its slot, or NO_TASK. */
+/* Takes back the oldest task that waits behind a long one, or one of unknown length; returns its slot, or NO_TASK. */
 static uint32_t take_oldest(csched_t *s)
 {
     uint32_t found = NO_CHOICE;
     task_t *oldest = NULL;
     for (uint32_t i = 0; i < s->worker_count; i++) {
         load_t *load = &s->loads[i];
-        if (load->held < 2 || !load->window || present_ns(load, load->mean_ns ? load->mean_ns : UNKNOWN_NS) <= STEAL_NS)
+        if (load->held < 2 || !load->window || present_ns(load) <= STEAL_NS)
             continue;
         task_t *task = oldest_behind(s, s->workers[i]);
         if (task && (!oldest || task->ticket < oldest->ticket)) {
@@ -155,7 +155,7 @@ static uint32_t take_oldest(csched_t *s)
 }
 
 /* Tasks begin in the order in which they became ready, but for guesses of how long one takes: a worker that holds nothing
- * gets those that wait behind a long one before later ones. What runs is looked at now and then, since each look costs a
+ * gets those that wait behind a long one, or one of unknown length, before later ones. What runs is looked at now and then, since each look costs a
  * cache miss. */
 void recall_from_behind(csched_t *s)
 {
@@ -172,7 +172,7 @@ void recall_from_behind(csched_t *s)
     if (count)
         s->policy_state.next = idle_worker(s, NO_CHOICE);
     while (count)
-        ready_push_front(&s->graph, taken[--count]);
+        ready_return(&s->graph, taken[--count]);
 }
 
 static uint64_t first_sent(csched_t *s, worker_t *worker)

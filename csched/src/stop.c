@@ -196,7 +196,7 @@ CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ti
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = i < worker->held_count ? held_at(worker, i)->slot : NO_TASK;
             if (slot != NO_TASK && window_revoke(s, task_at(s, slot), slot))
-                ready_push_front(&s->graph, slot);
+                ready_return(&s->graph, slot);
         }
         fence_seq_cst(); /* nothing is left to claim: the present claim stays until its result is published */
         runs = element_runs(worker->segment, ticket, element);

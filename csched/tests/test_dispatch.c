@@ -1,6 +1,7 @@
 #include "dispatch.h"
 #include "internal.h"
 #include "recall.h"
+#include "segment.h"
 #include "window.h"
 #include "world.h"
 
@@ -291,13 +292,21 @@ static void a_worker_that_has_begun_is_not_silent(void)
     world_close(w);
 }
 
-/* A worker that comes gets the tasks that wait behind others first, and then later ones. */
+/* The first two workers' tasks have run for so long. */
+static void run_for(world_t *w, uint64_t ns)
+{
+    for (uint32_t k = 0; k < 2; k++)
+        u64_store_relaxed(&w->s->workers[k]->segment->claim_since, now_ns() - ns);
+}
+
+/* A worker that comes gets the tasks that wait behind others first, and then later ones: however long those have run. */
 static void tasks_begin_in_the_order_of_submission(void)
 {
     static const char *const names[] = {"least-loaded", "work-stealing"};
-    for (uint32_t i = 0; i < 2; i++) {
+    static const uint64_t running_ns[] = {1000, 970000, 20000000};
+    for (uint32_t i = 0; i < 6; i++) {
         world_t *w = world_open(0);
-        OK(csched_set_policy(w->s, names[i]));
+        OK(csched_set_policy(w->s, names[i % 2]));
         csched_worker_t *workers[3] = {by_hand(w), by_hand(w)};
         for (uint32_t k = 0; k < 8; k++)
             submit(w, JOB_NONE, k, 0);
@@ -305,7 +314,7 @@ static void tasks_begin_in_the_order_of_submission(void)
         uint32_t first = next_item(workers[0], CSCHED_TASK).slot, second = next_item(workers[1], CSCHED_TASK).slot;
         EQUAL(first + second, 0 + 1);
         workers[2] = by_hand(w);
-        UNTIL((csched_poll(w->s, 0), info_of(w, 2).held == 2));
+        UNTIL((run_for(w, running_ns[i / 2]), csched_poll(w->s, 0), info_of(w, 2).held == 2));
         EQUAL(next_item(workers[2], CSCHED_TASK).slot, 2);
         for (uint32_t k = 0; k < 3; k++)
             publish_none(workers[k]);

@@ -297,7 +297,7 @@ static void come_back(scene_t *scene, uint32_t which)
             (--scene->running_count - which) * sizeof *scene->running);
     if (graph_task(&scene->graph, slot)->demand)
         resources_return(&scene->graph, graph_task(&scene->graph, slot)->demand);
-    ready_push_front(&scene->graph, slot);
+    ready_return(&scene->graph, slot);
 }
 
 static void cancel(scene_t *scene, uint32_t slot)

@@ -60,6 +60,7 @@ class ReportingWatch:
         self.first: Any = None
         self.mark: Any = None
         self.filter_count = self.handler_count = -1
+        self.reads = 0  # looks at everything so far
         self._last: Reporting | None = None
         self._closely = True
 
@@ -91,6 +92,7 @@ class ReportingWatch:
         self.first = self.filters[0] if self.filters else None
         self.handler_count = len(logging.root.handlers)
         self._last = read()
+        self.reads += 1
         return self._last
 
     def parts(self) -> dict[str, Any]:

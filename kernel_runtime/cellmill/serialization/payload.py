@@ -37,7 +37,7 @@ _TOO_DEEP = (
 )
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
-_MARKS = (b"_main__", sentinels.PICKLED, molecules.PICKLED)  # of what plain pickle is not right for
+_MAIN = b"_main__"
 _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
 _USUAL_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
@@ -56,6 +56,9 @@ class Encoded:
     def __init__(self, data: bytes, buffers: list[memoryview]) -> None:
         self.data = data
         self.buffers = buffers
+        if not buffers:
+            self.content = self.size = len(data)
+            return
         self._start = _HEAD.size + _BUFFER.size * len(buffers) + len(data)
         self._offsets = []  # of the buffers, from the first one
         at = 0
@@ -63,10 +66,8 @@ class Encoded:
             at = -(-at // ALIGN) * ALIGN
             self._offsets.append(at)
             at += buffer.nbytes
-        self.content = self._start + at if buffers else len(data)
-        if not buffers:
-            self.size = len(data)
-        elif at < OWN_MIN:
+        self.content = self._start + at
+        if at < OWN_MIN:
             self._start = -(-self._start // ALIGN) * ALIGN
             self.size = self._start + at
         else:
@@ -140,7 +141,7 @@ def labelled(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
 
 def is_marked(data: bytes) -> bool:
     """Whether a plain pickle has something in it that plain pickle is not right for, no matter what is registered."""
-    return any(mark in data for mark in _MARKS)
+    return _MAIN in data or sentinels.PICKLED in data or molecules.PICKLED in data
 
 
 def by_value_needed(data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -11,6 +12,7 @@ from typing import Any
 from ... import futures, run_registry
 from ...diagnostics.signatures import check_call
 from ...futures import Future, FutureOwner
+from ...process_context import reporting
 from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
@@ -77,6 +79,7 @@ class PlainSubmit:
         self._waited = ffi.new("uint64_t *")
         self.form.waited = self._waited
         self._waiting = 0  # nanoseconds of the main thread
+        self._reads = -1  # of `ReportingWatch`, when what it compares was last kept
         self._kept: dict[str, Any] = {
             "owner": owner,
             "gate": gate,
@@ -159,9 +162,15 @@ class PlainSubmit:
             self.pool.context.settings = self.settings.base
 
     def _keep_reporting(self, seen: ReportingWatch) -> None:
-        parts, kept = seen.parts(), self._kept
-        if any(kept.get(name) is not part for name, part in parts.items()):
-            kept.update(parts)
-            for name in parts:
-                self._keep(name)
+        kept = self._kept
+        if (
+            seen.reads == self._reads
+            and kept["log_handlers"] is logging.root.handlers
+            and kept["log_cache"] is reporting.cache()
+        ):
+            return
+        self._reads = seen.reads
+        kept.update(parts := seen.parts())
+        for name in parts:
+            self._keep(name)
         self.form.filter_count, self.form.handler_count = seen.filter_count, seen.handler_count

@@ -281,7 +281,7 @@ def output(what: Future | Run | int | None = None) -> str:
         what = what._of_task()
     if isinstance(what, BaseFuture):
         owner: Any = getattr(what, "_owner", None)
-        return kept.text((id(owner), getattr(what, "_ticket", 0), 0))
+        return kept.text(owner, getattr(what, "_ticket", 0), 0) if owner is not None else ""
     if isinstance(what, Run):
         return what.output
     if what is not None and (not isinstance(what, int) or isinstance(what, bool)):

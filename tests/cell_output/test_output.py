@@ -13,6 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
+from cellmill.cell_output.transcript import kept
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 
@@ -276,6 +277,24 @@ def test_last_words(fresh: Executor, way: str, capfd: pytest.CaptureFixture[str]
     assert error.output.split() == ["first", "a", "word"]
     assert "The last it printed:\n    first\n    a word" in str(error)
     assert capfd.readouterr().out.split() == ["first", "a", "word"]
+
+
+def test_output_of_a_backend_that_is_gone_is_no_later_ones() -> None:
+    """Though Python makes a later one at its place, with tasks of the same numbers."""
+
+    class Backend:
+        pass
+
+    gone = Backend()
+    place = id(gone)
+    kept.tail_of(gone, 1, 0).add(b"said")
+    assert kept.text(gone, 1, 0) == "said"
+    del gone
+    others = [Backend()]
+    while id(others[-1]) != place:
+        others.append(Backend())
+        assert len(others) < 10_000
+    assert kept.text(others[-1], 1, 0) == ""
 
 
 def test_last_words_of_a_flood(fresh: Executor) -> None:

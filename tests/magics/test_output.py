@@ -58,6 +58,25 @@ def test_a_background_task_speaks_in_its_own_cell(notebook: Notebook, submit: st
     assert not mime(second, "text/html")
 
 
+def test_a_warning_is_shown_once_in_each_cell(notebook: Notebook) -> None:
+    """As IPython shows one of the cell's own code; one of a module is shown once."""
+    notebook.run(
+        "import os, sys, tempfile\n"
+        "folder = tempfile.mkdtemp()\n"
+        "sys.path.insert(0, folder)\n"
+        "with open(os.path.join(folder, 'warns_itself.py'), 'w') as file:\n"
+        "    file.write('import warnings\\ndef warn(): warnings.warn(\"of a module\")')"
+    ).ok()
+    notebook.run(
+        "%load_ext cellmill\n%cellmill workers 2\nimport cellmill, warnings, warns_itself\n"
+        "@cellmill.parallel\ndef f(i):\n    warnings.warn('of the cell')\n    warns_itself.warn()"
+    ).ok()
+    for n in range(3):
+        output = notebook.run("for i in range(10):\n    f(i).result()").ok()
+        lines = [line.partition(": ")[2] for line in output.stderr.splitlines() if "Warning: " in line]
+        assert sorted(lines) == [*["UserWarning: of a module"][n:], "UserWarning: of the cell"]
+
+
 def test_displays(notebook: Notebook) -> None:
     output = notebook.run(
         "import cellmill\n"

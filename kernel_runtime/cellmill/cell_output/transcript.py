@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from ..diagnostics.lasting_ids import lasting_id
 from ..errors import UsageError
 from ..run_registry import Run
 from .origin import STREAMS, Origin, is_notebooks
@@ -173,14 +174,12 @@ def _labelled(label: str, text: str) -> str:
 class TaskOutput:
     """The output of one task."""
 
-    def __init__(
-        self, transcript: Transcript, key: tuple[int, int, int], name: str, speaker: Speaker
-    ) -> None:
-        """``key``: backend, ticket and element; ``name``: for the cell; ``speaker``: for views."""
+    def __init__(self, transcript: Transcript, backend: object, name: str, speaker: Speaker) -> None:
+        """``backend``: the task's; ``name``: for the cell; ``speaker``: for views."""
         self.transcript = transcript
         self.name = name
         self.speaker = speaker
-        self.tail = kept.tail_of(key)
+        self.tail = kept.tail_of(backend, speaker.ticket, speaker.element)
         self._partial = {1: b"", 2: b""}
         self._last = {1: b"", 2: b""}
         self._lines = self._bytes = 0  # shown
@@ -290,9 +289,10 @@ class Kept:
         """Their numbers."""
         return ", ".join(map(str, list(self._runs)[-10:]))
 
-    def tail_of(self, key: tuple[int, int, int]) -> Tail:
-        """A task's (backend, ticket, element), made if there is none."""
+    def tail_of(self, backend: object, ticket: int, element: int) -> Tail:
+        """That of a task, or an element of a map; made if there is none."""
         with self._lock:
+            key = (lasting_id(backend), ticket, element)
             found = self._tails.get(key)
             if found is None:
                 found = self._tails[key] = Tail(TASK_TAIL)
@@ -300,10 +300,10 @@ class Kept:
                     self._tails.popitem(last=False)
             return found
 
-    def text(self, key: tuple[int, int, int]) -> str:
-        """Return the kept output of a task."""
+    def text(self, backend: object, ticket: int, element: int) -> str:
+        """Return the kept output of a task, or an element of a map."""
         with self._lock:
-            found = self._tails.get(key)
+            found = self._tails.get((lasting_id(backend), ticket, element))
         return found.text if found is not None else ""
 
 

@@ -16,6 +16,7 @@ from IPython.display import display
 
 import cellmill
 from cellmill import run_registry
+from cellmill.diagnostics.lasting_ids import lasting_id
 from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, read_cell
 from cellmill.magics.harvest import Harvest, Source
@@ -213,7 +214,7 @@ def _shown(cell: Cell, found: Found) -> str:
 
 
 def _cost(ip: InteractiveShell, executor: cellmill.Executor) -> Cost:
-    return _measured(ip, id(executor), executor.backend, executor.max_workers)
+    return _measured(ip, lasting_id(executor), executor.backend, executor.max_workers)
 
 
 @contextlib.contextmanager

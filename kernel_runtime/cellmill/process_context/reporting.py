@@ -36,6 +36,7 @@ class Reporting(NamedTuple):
     levels: tuple[tuple[str, int], ...] = ()
     disabled: int = 0
     handlers: frozenset[tuple[str, ...]] = frozenset()  # logger, kind and target of each
+    again: int = 0  # another number than before: warnings that were shown are shown again
 
 
 def read() -> Reporting:
@@ -45,7 +46,24 @@ def read() -> Reporting:
     loggers = {name: found for name, found in named.items() if isinstance(found, logging.Logger)}
     levels = tuple((name, found.level) for name, found in loggers.items() if found.level or not name)
     handlers = (_mark(found.name, each) for found in loggers.values() for each in list(found.handlers))
-    return Reporting(filters, levels, logging.root.manager.disable, frozenset(handlers))
+    return Reporting(filters, levels, logging.root.manager.disable, frozenset(handlers), _again)
+
+
+_again = 0
+_warned = False  # in this cell, or an earlier one since `_again` was set
+
+
+def note_warning() -> None:
+    """Note that a task has shown a warning: in the next cell the same one is shown again."""
+    global _warned
+    _warned = True
+
+
+def _let_warn_again() -> None:
+    global _again, _warned
+    if _warned:
+        _again += 1
+        _warned = False
 
 
 class ReportingWatch:
@@ -67,6 +85,7 @@ class ReportingWatch:
     def new_cell(self) -> None:
         """See `runs.watch_cells`: the next look is at everything."""
         self._closely = True
+        _let_warn_again()
 
     def touched(self) -> bool:
         """Return whether something may have changed; a cheap check. In C: `reporting_changed` of
@@ -131,6 +150,8 @@ def apply(now: Reporting, before: Reporting) -> None:
     """Make this process report so; only what changed is applied: what a task set for itself stays."""
     if now.filters != before.filters:
         _apply_filters(now.filters)
+    if now.again != before.again:
+        warnings._filters_mutated()  # type: ignore[attr-defined]
     levels, old = dict(now.levels), dict(before.levels)
     for name in old.keys() - levels.keys():
         logging.getLogger(name).setLevel(logging.NOTSET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cellmill import run_registry
+from cellmill.diagnostics.lasting_ids import lasting_id
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.progress import RunSample, Sample
@@ -12,7 +13,7 @@ def take_sample(executor: Executor) -> Sample:
     """An executor's counters."""
     stats = executor.stats()
     return Sample(
-        executor=id(executor),
+        executor=lasting_id(executor),
         time=stats.time_ns / 1e9,
         backend=executor.backend,
         workers=stats.workers,

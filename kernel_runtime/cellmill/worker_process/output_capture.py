@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backends.scheduled.scheduler import with_gil
-from ..cell_output import log_records
+from ..cell_output import log_records, warning_messages
 from .displays import Displays
 from .output_frames import END, NOWHERE, Channel, TaskRef
 from .standard_streams import StandardStreams
@@ -26,7 +26,8 @@ class OutputCapture:
         with_gil.csched_worker_listen(handle, self.channel.natives)
         self._displays = Displays(self.channel)
         self.streams = StandardStreams(self.channel)
-        log_records.forward(self._records)
+        log_records.forward(self._messages)
+        warning_messages.forward(self._messages)
 
     def _place(self) -> TaskRef:
         """Return the task that the main thread prints for now."""
@@ -35,8 +36,8 @@ class OutputCapture:
             return NOWHERE
         return TaskRef(with_gil.csched_worker_current_element(self._handle), self._item.function, ticket)
 
-    def _records(self) -> Channel | None:
-        """Return the channel for log records; None in a child that a task has forked."""
+    def _messages(self) -> Channel | None:
+        """Return the channel for log records and warnings; None in a child that a task has forked."""
         return None if self.channel.left else self.channel
 
     def _turn(self, take: bool) -> bool:

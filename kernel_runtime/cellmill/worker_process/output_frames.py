@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 from ..process_context import reporting
 
 FRAME = struct.Struct("=IIIIQ")  # bytes that follow, kind, element, function, ticket
-# kinds: text; a display or log record but for its end, its end; a task's end; samples of the profile, likewise in parts
-STDOUT, STDERR, PART, DISPLAY, END, LOG, PROFILE_PART, PROFILE = 1, 2, 3, 4, 5, 6, 7, 8
+# kinds: text; a display, log record or warning but for its end, its end; a task's end; samples of the profile, likewise
+# in parts
+STDOUT, STDERR, PART, DISPLAY, END, LOG, PROFILE_PART, PROFILE, WARNING = 1, 2, 3, 4, 5, 6, 7, 8, 9
+MESSAGES = (DISPLAY, LOG, WARNING)
 MOST = 4096 - FRAME.size  # in a frame: a pipe takes so much in one piece, whatever comes in between
 MOST_HELD = 1 << 16  # characters of an unfinished line
 PIPE_BYTES = 1 << 16
@@ -132,7 +134,7 @@ class Channel:
         last = len(data) - 1 if data else 0
         for at in range(0, len(data) or 1, MOST):
             part = data[at : at + MOST]
-            of = PART if kind in (DISPLAY, LOG) and at + MOST <= last else kind
+            of = PART if kind in MESSAGES and at + MOST <= last else kind
             os.write(self._fd, FRAME.pack(len(part), of, *place) + part)
 
     def send_profile(self, data: bytes) -> None:

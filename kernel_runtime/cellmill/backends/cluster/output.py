@@ -53,7 +53,7 @@ class _NoPipes(WorkerPipes):
         self.lock = threading.RLock()
         self.index = index
         self.rest = b""
-        self.displays = {}
+        self.messages = {}
         self.outputs = {}
         self.latest = (0, 0, 0)
         self.at_length = 0

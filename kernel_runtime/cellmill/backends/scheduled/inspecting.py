@@ -327,7 +327,7 @@ class Inspector:
     def output(self, task: int, element: int | None) -> str:
         """The end of what it printed."""
         found = self.failure(task, element)
-        words = str(kept.text((id(self._host), task, element or 0)))
+        words = str(kept.text(self._host, task, element or 0))
         return words or (found.output if found is not None else "")
 
     # -- control

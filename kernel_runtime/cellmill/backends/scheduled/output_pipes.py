@@ -30,7 +30,7 @@ class WorkerPipes:
         self.lock = threading.RLock()
         self.index = -1
         self.rest = b""  # of a frame that is not complete
-        self.displays: dict[int, bytes] = {}  # by ticket, parts so far
+        self.messages: dict[int, bytes] = {}  # by ticket, parts so far
         self.profile = b""  # samples, parts so far
         self.outputs: dict[tuple[int, int], TaskOutput] = {}
         self.latest: tuple[int, int, int] = (0, 0, 0)  # element, function, ticket of the latest frame

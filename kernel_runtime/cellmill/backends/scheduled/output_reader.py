@@ -22,12 +22,14 @@ from ...worker_process.output_frames import (
     END,
     FRAME,
     LOG,
+    MESSAGES,
     PART,
     PIPE_BYTES,
     PROFILE,
     PROFILE_PART,
     STDERR,
     STDOUT,
+    WARNING,
 )
 from .output_pipes import WorkerPipes
 from .profiling import WorkerProfiling
@@ -56,6 +58,7 @@ class OutputReader(Transcripts):
         profiling: WorkerProfiling | None = None,
     ) -> None:
         super().__init__(owner, scheduler, slots, functions, settings)
+        self._of_kind = {DISPLAY: self.display, LOG: self.log, WARNING: self.warn}
         self._profiling = profiling
         self._report = report
         self._workers: dict[int, WorkerPipes] = {}  # by index
@@ -231,11 +234,11 @@ class OutputReader(Transcripts):
         if kind in (STDOUT, STDERR):
             self._say(pipes, (element, function, ticket), kind, data)
         elif kind == PART:
-            pipes.displays[ticket] = pipes.displays.get(ticket, b"") + data
-        elif kind in (DISPLAY, LOG):
-            message = pipes.displays.pop(ticket, b"") + data
+            pipes.messages[ticket] = pipes.messages.get(ticket, b"") + data
+        elif kind in MESSAGES:
+            message = pipes.messages.pop(ticket, b"") + data
             output = self._output_of(pipes, element, function, ticket)
-            (self.display if kind == DISPLAY else self.log)(output, message)
+            self._of_kind[kind](output, message)
         elif kind == END:
             self._end(pipes, ticket)
 
@@ -318,7 +321,7 @@ class OutputReader(Transcripts):
         over = [key for key in pipes.outputs if ticket is None or key[0] == ticket]
         self.end(pipes.outputs.pop(key) for key in over)
         if ticket is not None:
-            pipes.displays.pop(ticket, None)
+            pipes.messages.pop(ticket, None)
 
 
 def _hung_up(fd: int) -> bool:

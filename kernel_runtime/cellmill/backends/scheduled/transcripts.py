@@ -16,9 +16,10 @@ from functools import partial
 from typing import Any
 
 from ... import run_registry
-from ...cell_output import log_records, origin
+from ...cell_output import log_records, origin, warning_messages
 from ...cell_output.recent import DISPLAY, LOG, Recent, Speaker
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
+from ...process_context import reporting
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
@@ -48,6 +49,7 @@ class Transcripts:
         self._names = functions.names
         self.settings = settings
         self.recent = Recent()
+        self._shown = warning_messages.Shown()
         self._cells: list[tuple[int, origin.Origin]] = [(0, origin.latest)]  # by the first serial number
         self._transcripts: OrderedDict[Any, Transcript] = OrderedDict()
         self._lock = threading.RLock()
@@ -63,10 +65,10 @@ class Transcripts:
     ) -> TaskOutput:
         """Begin the output of a task or element; ticket 0: of something that is no task."""
         with self._lock:
-            transcript, key = self._transcript(run, ticket), (id(self._owner), ticket, element)
+            transcript = self._transcript(run, ticket)
             run_id = None if transcript.run is None else transcript.run.id
             speaker = Speaker(self._called(element, function, ticket), ticket, element, worker, run_id)
-            return TaskOutput(transcript, key, self._name(element, function, ticket), speaker)
+            return TaskOutput(transcript, self._owner, self._name(element, function, ticket), speaker)
 
     def hear(self, output: TaskOutput, kind: int, data: bytes) -> None:
         """More of its text."""
@@ -120,6 +122,29 @@ class Transcripts:
             told = f"--- Logging error ---\nA log record of {output.name} could not be handled:\n{lines}"
             if stderr is not None:
                 cell.do(lambda: stderr.write(told))
+
+    def warn(self, output: TaskOutput, message: bytes) -> None:
+        """A warning: text of the task's, or shown in the kernel's own way where that is another."""
+        told = warning_messages.unpacked(message)
+        reporting.note_warning()
+        if not self._shown.note(told, output.transcript.origin.epoch):
+            return
+        text = told.text.encode("utf-8", "backslashreplace")
+        if warning_messages.usual():
+            self.hear(output, STDERR, text)
+            return
+        cell = output.transcript.origin
+        with self._lock:
+            self.recent.add(output.speaker, STDERR, text)
+            output.keep(told.text)
+            output.transcript.flush()
+        try:
+            cell.do(lambda: warning_messages.show(told))
+        except Exception:  # of what shows it; the task has gone on
+            lines = traceback.format_exc()
+            self.hear(
+                output, STDERR, f"A warning of {output.name} could not be shown:\n{lines}{told.text}".encode()
+            )
 
     def tell_all(self) -> None:
         """Everything that was folded so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cellmill.diagnostics.lasting_ids import lasting_id
 from cellmill.errors import BackendError
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
@@ -25,7 +26,7 @@ class TasksSection:
 
     def frame(self, executor: Executor) -> schema.TaskList | None:
         stats = executor.stats()
-        seen = (id(executor), stats.submitted, stats.succeeded, stats.failed, stats.cancelled)
+        seen = (lasting_id(executor), stats.submitted, stats.succeeded, stats.failed, stats.cancelled)
         busy = stats.submitted > stats.succeeded + stats.failed + stats.cancelled
         if not busy and self._seen == [seen, seen]:
             return None  # twice: a task is counted a little before its record is written
@@ -57,8 +58,8 @@ class RecordsSection:
         self._seen = None
 
     def frame(self, executor: Executor) -> schema.TaskRecords | None:
-        if id(executor) != self._executor or len(self._told) > MOST_TOLD:
-            self._executor = id(executor)
+        if lasting_id(executor) != self._executor or len(self._told) > MOST_TOLD:
+            self._executor = lasting_id(executor)
             self.restart()
         stats = executor.stats()
         seen = (stats.succeeded, stats.failed, stats.cancelled)

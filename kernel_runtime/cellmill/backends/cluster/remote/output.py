@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ....cell_output import log_records
+from ....cell_output import log_records, warning_messages
 from ....worker_process.output_frames import END, FRAME, NOWHERE, STDERR, STDOUT, TaskRef, TaskStream
 from .context import RemoteContext
 
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 _earlier: weakref.WeakSet[threading.Thread] = (
     weakref.WeakSet()
 )  # ran before the lanes that listen: not tasks'
-_records: list[Callable[[], None]] = []  # what has log records stay here again
+_forwarded: list[Callable[[], None]] = []  # what has log records and warnings stay here again
 
 
 class TaskInHand(Protocol):
@@ -63,8 +63,9 @@ class OutputCapture:
                 now = getattr(sys, name)
                 if type(now) is not Router:
                     setattr(sys, name, Router(number, now))
-            if not _records:
-                _records.append(log_records.forward(_record_keeper))
+            if not _forwarded:
+                _forwarded.append(log_records.forward(_message_keeper))
+                _forwarded.append(warning_messages.forward(_message_keeper))
 
     def end(self) -> None:
         """Capture no more output of the thread that called `listen`."""
@@ -91,8 +92,8 @@ class OutputCapture:
             now = getattr(sys, name)
             if type(now) is Router:
                 setattr(sys, name, now.before)
-        while _records:
-            _records.pop()()
+        while _forwarded:
+            _forwarded.pop()()
         _earlier.clear()
 
     # -- for a TaskStream
@@ -119,9 +120,9 @@ def _speaker() -> OutputCapture | None:
     return found
 
 
-def _record_keeper() -> OutputCapture | None:
-    """Return the capture that gets log records of this thread; None where they are this process's own, or this is the
-    caller's process.
+def _message_keeper() -> OutputCapture | None:
+    """Return the capture that gets log records and warnings of this thread; None where they are this process's own, or
+    this is the caller's process.
     """
     found = _speaker()
     return found if found is not None and found._task.ticket and found._task.context.own_process else None

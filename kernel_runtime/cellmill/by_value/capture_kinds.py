@@ -206,6 +206,8 @@ class Walk:
             self.note(CELL, cell, "cell_contents", value, key)
             self._todo.append((value, key))
             self._of_module(value, function.__code__)
+        for module in module_reads.of_imports(self, function.__code__, namespace.get("__package__")):
+            package_changes.of_module(self, module, function.__code__)
 
     def _of_module(self, value: Any, code: types.CodeType) -> None:
         module_reads.of_module(self, value, code)

@@ -8,7 +8,10 @@ it refers to, through its helpers too. A module of an installed package keeps it
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
+import importlib
+import importlib.util
 import sys
 import threading
 import types
@@ -22,7 +25,17 @@ from ..diagnostics import notices
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
 from .pickling import dumps
-from .references import ABSENT, cell_value, helpers_of, named_references, names_of, names_used, texts_used
+from .references import (
+    ABSENT,
+    cell_value,
+    helpers_of,
+    importable,
+    imported_modules,
+    named_references,
+    names_of,
+    names_used,
+    texts_used,
+)
 
 Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
 
@@ -68,12 +81,37 @@ def may_read(callable_object: Any) -> bool:
         return True
     helpers = [helper for helper in helpers_of(function) if type(helper) is types.FunctionType]
     values = [value for helper in helpers for _, value in named_references(helper)]
+    values += [found for helper in helpers for _, found in _imported(helper)]
     return any(is_own(value) or _module_of(value) is not None for value in values)
 
 
 def _module_of(value: Any) -> types.ModuleType | None:
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     return module if is_own(module) else None
+
+
+def _imported(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
+    return imported_modules(function.__code__, function.__globals__.get("__package__"))
+
+
+def of_imports(walk: Entries, code: types.CodeType, package: str | None) -> Iterable[types.ModuleType]:
+    """Add what code reads from the user's modules that it imports when it runs; return all that it does."""
+    found = []
+    for name, module in imported_modules(code, package):
+        if not walk.in_worker and (_will_be_own(name) if module is ABSENT else is_own(module)):
+            walk.note(ITEM, sys.modules, name, module, name)
+        if module is not ABSENT:
+            of_module(walk, module, code)
+            found.append(module)
+    return found
+
+
+def _will_be_own(name: str) -> bool:
+    try:
+        spec = importlib.util.find_spec(name.partition(".")[0])
+    except Exception:  # of a finder
+        return False
+    return spec is not None and bool(spec.origin) and users_own(str(spec.origin))
 
 
 def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
@@ -95,6 +133,7 @@ def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
 
 def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
     _read(walk, module, names_of(code))
+    of_imports(walk, code, module.__package__)
     for name in names_of(code):
         of_module(walk, vars(module).get(name), code)
 
@@ -125,6 +164,12 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
         for function in _functions_in(value):
             if function.__globals__ is vars(module):
                 _of_code(walk, module, function.__code__)
+        if not walk.in_worker and type(value) in (types.FunctionType, property):
+            walk.attribute(cls, key, f"{cls.__qualname__}.{key}", follow=False)
+            functions = _functions_in(value)
+            if any(each.__module__ in ("__main__", "__mp_main__") for each in functions):
+                walk.package_names[module.__name__, f"{cls.__qualname__}.{key}"] = value
+                walk.follow(functions, f"{cls.__qualname__}.{key}")
         if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
             walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
             walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
@@ -158,6 +203,16 @@ def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None
             walk.reads[module.__name__, key] = value
             if not walk.in_worker:
                 _brought.add((module.__name__, key))
+        elif not walk.in_worker and _set_anew(module, value):
+            walk.package_names[module.__name__, key] = value
+
+
+def _set_anew(module: types.ModuleType, value: Any) -> bool:
+    """Whether a function or class may be another one than the module's file has there."""
+    where = getattr(value, "__module__", None)
+    if isinstance(value, types.ModuleType) or where == module.__name__:
+        return False
+    return where in ("__main__", "__mp_main__") or importable(value)
 
 
 def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
@@ -180,6 +235,9 @@ class Brought:
     """The data of modules that one function brings, with what tells it from other data of the same names."""
 
     def __init__(self, reads: Reads) -> None:
+        for module in {module for module, _ in reads}.difference(sys.modules):
+            with contextlib.suppress(Exception):  # the function's own import of it tells
+                importlib.import_module(module)
         self._reads = {place: (value, _digest(value)) for place, value in reads.items()}
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -227,7 +285,7 @@ class Brought:
         """
         for place in self._reads.keys() & _added.keys():
             if place not in _in_use:
-                _added[place] = _value_at(*_owner(place))
+                _added[place] = _value_at(*owner_of(place))
                 _set(place, Gone)
 
     def _others_in_use(self) -> bool:
@@ -280,8 +338,8 @@ def put_back(aside: tuple[dict[Any, Any], dict[Any, Any], set[Any]]) -> None:
     made_here.update(aside[2])
 
 
-def _owner(place: tuple[str, str]) -> tuple[Any, str]:
-    """The module, class or function that has the data, None if there is none; and the name of the data there."""
+def owner_of(place: tuple[str, str]) -> tuple[Any, str]:
+    """Return the module, class or function that has the name of a place, None if there is none; and the name there."""
     owner: Any = sys.modules.get(place[0])
     *path, name = place[1].split(".")
     for part in path:
@@ -296,7 +354,7 @@ def _value_at(owner: Any, name: str) -> Any:
 
 
 def _set(place: tuple[str, str], value: Any) -> None:
-    owner, name = _owner(place)
+    owner, name = owner_of(place)
     if owner is None:
         return
     there = _value_at(owner, name) is not Gone

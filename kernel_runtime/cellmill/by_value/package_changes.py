@@ -8,6 +8,8 @@ there finds the package as it is. What code of packages reads among themselves i
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import sys
 import types
 from collections.abc import Iterator
@@ -124,10 +126,13 @@ def differing(names: Names) -> Names:
 
 def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
     for place, value in names.items():
-        module = sys.modules.get(place[0])
-        if module is None:
+        if place[0] not in sys.modules:
+            with contextlib.suppress(Exception):  # the function's own import of it tells
+                importlib.import_module(place[0])
+        owner, name = module_reads.owner_of(place)
+        if owner is None:
             continue
-        here = vars(module).get(place[1], ABSENT)
+        here = vars(owner).get(name, ABSENT)
         same = type(here) is type(value) and type(value) in _CONSTANTS and (here == value or here != here)
         if not same and here is not value:
             yield place, value
@@ -135,10 +140,10 @@ def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
 
 def _set(place: Place, value: Any) -> Any:
     """Set a name, or take it away; what it was before, `ABSENT` if there was none."""
-    namespace = vars(sys.modules[place[0]])
-    before = namespace.get(place[1], ABSENT)
-    if value is ABSENT:
-        namespace.pop(place[1], None)
-    else:
-        namespace[place[1]] = value
+    owner, name = module_reads.owner_of(place)
+    before = vars(owner).get(name, ABSENT)
+    if value is not ABSENT:
+        setattr(owner, name, value)
+    elif before is not ABSENT:
+        delattr(owner, name)
     return before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 import functools
+import importlib.util
 import sys
 import types
 from collections.abc import Collection, Iterator, Mapping
@@ -84,6 +85,34 @@ def texts_used(code: types.CodeType) -> frozenset[str]:
     nested = [texts_used(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
     own = {constant for constant in code.co_consts if type(constant) is str and constant.isidentifier()}
     return frozenset(own).union(*nested)
+
+
+@functools.lru_cache(maxsize=1024)
+def _imports_in(code: types.CodeType) -> frozenset[tuple[str, int]]:
+    nested = [_imports_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    found, before = set(), [0, 0]  # the level and the names are loaded before an import
+    for i in dis.get_instructions(code):
+        if i.opname == "IMPORT_NAME":
+            found.add((i.argval, before[0] if isinstance(before[0], int) else 0))
+        if i.opname != "EXTENDED_ARG":
+            before = [before[1], i.argval]
+    return frozenset(found).union(*nested)
+
+
+def imported_modules(code: types.CodeType, package: str | None) -> Iterator[tuple[str, Any]]:
+    """Yield the (name, module) of what code imports when it runs, nested code included, and of the packages that it is
+    in; `ABSENT` for what is not imported yet. ``package``: that relative names begin from.
+    """
+    for name, level in _imports_in(code):
+        if level:
+            try:
+                name = importlib.util.resolve_name("." * level + name, package)
+            except ImportError:
+                continue
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            whole = ".".join(parts[:end])
+            yield whole, sys.modules.get(whole, ABSENT)
 
 
 def named_references(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,149 @@
+"""The user's own modules: tasks find in them what the kernel has, also where a function imports them when it runs, and
+where a function or a method was set anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cellmill import Executor
+from tests.support.helpers import SECONDS
+
+SOURCE = """
+from os.path import join
+limit = 1
+
+def twice(x):
+    return 2 * x
+
+def limited(x):
+    return min(twice(x), limit)
+
+def joined():
+    return join("a", "b")
+
+class Scale:
+    factor = 1
+
+    def of(self, x):
+        return self.factor * x
+
+    @property
+    def doubled(self):
+        return 2 * self.factor
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module of the user's, as its file makes it."""
+    name = "cellmill_test_own_module"
+    (tmp_path / f"{name}.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module(name)
+    sys.modules.pop(name, None)
+
+
+def test_data_of_a_module_that_the_function_imports(fresh: Executor, own: ModuleType) -> None:
+    def whole(x: int) -> tuple[int, int, int]:
+        import cellmill_test_own_module
+
+        return (
+            x + cellmill_test_own_module.limit,
+            cellmill_test_own_module.limited(x),
+            cellmill_test_own_module.Scale.factor,
+        )
+
+    def names(x: int) -> tuple[int, int]:
+        from cellmill_test_own_module import limit, limited
+
+        return x + limit, limited(x)
+
+    def through_a_helper(x: int) -> int:
+        return names(x)[0]
+
+    for limit in (1, 50, 3):
+        own.limit = limit
+        assert fresh.submit(whole, 9).result(SECONDS) == whole(9) == (9 + limit, min(18, limit), 1)
+        assert fresh.submit(names, 9).result(SECONDS) == names(9)
+        assert list(fresh.map(through_a_helper, range(5))) == [x + limit for x in range(5)]
+    own.Scale.factor = 7
+    assert fresh.submit(whole, 9).result(SECONDS)[2] == 7
+    del own.limit
+    with pytest.raises(AttributeError, match="limit"):
+        fresh.submit(whole, 9).result(SECONDS)
+
+
+def test_a_module_that_is_imported_later(fresh: Executor, own: ModuleType) -> None:
+    """It was not imported in the kernel when the function was called first."""
+
+    def limit() -> int:
+        import cellmill_test_own_module
+
+        found: int = cellmill_test_own_module.limit
+        return found
+
+    del sys.modules[own.__name__]
+    assert fresh.submit(limit).result(SECONDS) == 1
+    importlib.import_module(own.__name__).limit = 8
+    assert fresh.submit(limit).result(SECONDS) == limit() == 8
+
+
+def test_functions_and_methods_that_are_set_anew(
+    fresh: Executor, own: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And as they were, once they are set back."""
+    step = 100
+
+    def mine(x: int) -> int:
+        return x + step
+
+    def asked(x: int) -> tuple[object, ...]:
+        import cellmill_test_own_module as module
+
+        scale = module.Scale()
+        return module.twice(x), module.limited(x), module.joined(), scale.of(x), scale.doubled
+
+    mine.__module__ = "__main__"  # as a cell's
+    first = asked(3)
+    assert fresh.submit(asked, 3).result(SECONDS) == first
+    with monkeypatch.context() as patch:
+        patch.setattr(own, "twice", mine)
+        patch.setattr(own.Scale, "of", lambda self, x: mine(x))
+        own.Scale.of.__module__ = "__main__"
+        assert fresh.submit(asked, 3).result(SECONDS) == asked(3) == (103, 1, "a/b", 103, 2)
+        step = 7
+        assert fresh.submit(asked, 3).result(SECONDS) == asked(3) == (10, 1, "a/b", 10, 2)
+        patch.setattr(own, "join", max)
+        assert fresh.submit(asked, 3).result(SECONDS) == asked(3)
+    assert fresh.submit(asked, 3).result(SECONDS) == first
+
+
+def test_constants_and_functions_of_packages_that_the_function_imports(
+    fresh: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import colorsys
+    import json
+
+    def asked(value: int) -> tuple[object, ...]:
+        import colorsys
+        from json import dumps
+
+        return dumps(value), colorsys.ONE_THIRD
+
+    def dumps(value: int) -> str:
+        return f"mine {value}"
+
+    dumps.__module__ = "__main__"
+    first = asked(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(json, "dumps", dumps)
+        patch.setattr(colorsys, "ONE_THIRD", 0.3)
+        assert fresh.submit(asked, 1).result(SECONDS) == asked(1) == ("mine 1", 0.3)
+    assert fresh.submit(asked, 1).result(SECONDS) == first

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -78,6 +79,35 @@ def test_data_of_a_module_that_the_function_imports(fresh: Executor, own: Module
     del own.limit
     with pytest.raises(AttributeError, match="limit"):
         fresh.submit(whole, 9).result(SECONDS)
+
+
+def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:
+    def imported() -> int:
+        found: int = importlib.import_module("cellmill_test_own_module").limit
+        return found
+
+    def looked_up() -> int:
+        found: int = sys.modules["cellmill_test_own_module"].limit
+        return found
+
+    own.limit = 6
+    assert fresh.submit(imported).result(SECONDS) == fresh.submit(looked_up).result(SECONDS) == 6
+    own.limit = 7
+    assert fresh.submit(imported).result(SECONDS) == fresh.submit(looked_up).result(SECONDS) == 7
+
+
+def test_a_module_as_an_argument_is_warned_of(fresh: Executor, own: ModuleType) -> None:
+    """Before the result, once."""
+
+    def limit_of(module: ModuleType) -> int:
+        found: int = module.limit
+        return found
+
+    with pytest.warns(RuntimeWarning, match="given the module cellmill_test_own_module.*Pass the values"):
+        future = fresh.submit(limit_of, own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fresh.submit(limit_of, own).result(SECONDS) == future.result(SECONDS) == 1
 
 
 def test_a_module_that_is_imported_later(fresh: Executor, own: ModuleType) -> None:

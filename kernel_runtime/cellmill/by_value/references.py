@@ -16,6 +16,7 @@ from cloudpickle.cloudpickle import _extract_code_globals
 
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
+_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
 _LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
@@ -99,10 +100,19 @@ def _imports_in(code: types.CodeType) -> frozenset[tuple[str, int]]:
     return frozenset(found).union(*nested)
 
 
+@functools.lru_cache(maxsize=1024)
+def _texts_in(code: types.CodeType) -> frozenset[str]:
+    """The texts in code, nested code included, where it may find modules by texts."""
+    nested = [_texts_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    own = {text for text in code.co_consts if type(text) is str} if _BY_TEXT & names_used(code) else set()
+    return frozenset(own).union(*nested)
+
+
 def imported_modules(code: types.CodeType, package: str | None) -> Iterator[tuple[str, Any]]:
     """Yield the (name, module) of what code imports when it runs, nested code included, and of the packages that it is
     in; `ABSENT` for what is not imported yet. ``package``: that relative names begin from.
     """
+    yield from ((text, sys.modules[text]) for text in _texts_in(code) if text in sys.modules)
     for name, level in _imports_in(code):
         if level:
             try:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+from ...by_value.module_reads import is_own
+from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...serialization import foreign, payload
@@ -63,6 +66,9 @@ def pack(
     Raises `PayloadError` naming the argument that cannot be pickled, `FailedInput`, `AwaitedInput`, or `StaleInput`.
     """
     foreign.look()
+    for value in (*args, *kwargs.values()):
+        if type(value) is ModuleType and is_own(value):
+            _tell_of_module(value, function)
     here = payload.inputs
     before = here.packing, here.foreign  # of a call whose arguments submit tasks while they are pickled
     here.packing = lambda future: _place(owner, sharing, future, inputs)
@@ -84,6 +90,17 @@ def pack(
     if inputs.shares:
         inputs.needs = sharing.group(inputs.shares)
     return encoded
+
+
+def _tell_of_module(module: ModuleType, function: Any) -> None:
+    name, called = module.__name__, function_name(function)
+    notices.give(
+        ("module as an argument", name, called),
+        f"{called} is given the module {name}. A task finds in it what the module's file sets, or other tasks there "
+        "have set, and not what was set in it here. Pass the values that it needs, or name the module in the function "
+        f"(import {name}): what the function reads by name goes along.",
+        function,
+    )
 
 
 def is_owned_by(owner: FutureOwner, future: Any) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from cellmill.by_value.references import importable
 from cellmill.serialization.functions import FunctionTable
 from cellmill.serialization.payload import Encoded
 from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 
 def test_lambdas_and_closures(ex: Executor) -> None:
@@ -193,3 +196,17 @@ def test_not_parallel() -> None:
     for wrong, message in ((5, "a int"), (later, "async"), (several, "generator")):
         with pytest.raises(cellmill.UsageError, match=message):
             cellmill.parallel(wrong)  # type: ignore[call-overload]
+
+
+def test_arrays_of_ctypes(fresh: Executor) -> None:
+    """Their type is made anew by ctypes, and is the caller's own in what comes back."""
+    numbers = (ctypes.c_double * 3)(1, 2, 3)
+
+    def of_those(others: Any) -> Any:
+        return [a * b for a, b in zip(numbers, others, strict=True)], others
+
+    for first in (1.0, 9.0):
+        numbers[0] = first
+        products, back = fresh.submit(of_those, numbers).result(SECONDS)
+        assert products == [first**2, 4, 9]
+        assert type(back) is ctypes.c_double * 3

@@ -7,9 +7,11 @@ once: so what changes a class later never reaches tasks that were sent before, a
 
 from __future__ import annotations
 
+import _ctypes
 import builtins
 import io
 import itertools
+import operator
 import os
 import pickle
 import sys
@@ -73,6 +75,8 @@ class Pickler(cloudpickle.Pickler):
             return _code_reduced(obj)
         if kind is memoryview:
             return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
+        if kind is _CTYPES_ARRAYS and obj is _array_type(obj):
+            return operator.mul, (obj._type_, obj._length_)
         if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
             raise pickle.PicklingError("an open file stays in the process that opened it; send its name")
         stand_in = generators.reduced(obj, self.board)
@@ -104,6 +108,14 @@ class Pickler(cloudpickle.Pickler):
 
 
 _MISSING = object()
+_CTYPES_ARRAYS = type(_ctypes.Array)
+
+
+def _array_type(cls: Any) -> Any:
+    """The array type of ctypes, as `c_int * 3` makes it and keeps it, with this one's elements."""
+    return cls._type_ * cls._length_ if hasattr(cls, "_length_") else None
+
+
 _FILE = 10  # position of the file's name among the arguments of a code object
 
 

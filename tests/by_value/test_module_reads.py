@@ -23,6 +23,9 @@ limit = 1
 def twice(x):
     return 2 * x
 
+def thrice(x):
+    return 3 * x
+
 def limited(x):
     return min(twice(x), limit)
 
@@ -150,6 +153,8 @@ def test_functions_and_methods_that_are_set_anew(
         assert fresh.submit(asked, 3).result(SECONDS) == asked(3) == (103, 1, "a/b", 103, 2)
         step = 7
         assert fresh.submit(asked, 3).result(SECONDS) == asked(3) == (10, 1, "a/b", 10, 2)
+        patch.setattr(own, "twice", own.thrice)  # another one of the same module
+        assert fresh.submit(asked, 3).result(SECONDS) == asked(3) == (9, 1, "a/b", 10, 2)
         patch.setattr(own, "join", max)
         assert fresh.submit(asked, 3).result(SECONDS) == asked(3)
     assert fresh.submit(asked, 3).result(SECONDS) == first

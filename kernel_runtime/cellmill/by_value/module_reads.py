@@ -95,7 +95,7 @@ def _imported(function: types.FunctionType) -> Iterable[tuple[str, Any]]:
 
 
 def of_imports(walk: Entries, code: types.CodeType, package: str | None) -> Iterable[types.ModuleType]:
-    """Add what code reads from the user's modules that it imports when it runs; return all that it does."""
+    """Add what code reads from the user's modules that it imports when it runs; return all that it imports."""
     found = []
     for name, module in imported_modules(code, package):
         if not walk.in_worker and (_will_be_own(name) if module is ABSENT else is_own(module)):
@@ -203,16 +203,16 @@ def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None
             walk.reads[module.__name__, key] = value
             if not walk.in_worker:
                 _brought.add((module.__name__, key))
-        elif not walk.in_worker and _set_anew(module, value):
+        elif not walk.in_worker and _set_anew(module, key, value):
             walk.package_names[module.__name__, key] = value
 
 
-def _set_anew(module: types.ModuleType, value: Any) -> bool:
-    """Whether a function or class may be another one than the module's file has there."""
-    where = getattr(value, "__module__", None)
-    if isinstance(value, types.ModuleType) or where == module.__name__:
+def _set_anew(module: types.ModuleType, key: str, value: Any) -> bool:
+    """Whether a function or class may be another one than the module's file has under this name."""
+    if isinstance(value, types.ModuleType):
         return False
-    return where in ("__main__", "__mp_main__") or importable(value)
+    where = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    return where[0] in ("__main__", "__mp_main__") or (importable(value) and where != (module.__name__, key))
 
 
 def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:

@@ -16,7 +16,7 @@ from cloudpickle.cloudpickle import _extract_code_globals
 
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
-_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
+_MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
 _LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
@@ -104,7 +104,11 @@ def _imports_in(code: types.CodeType) -> frozenset[tuple[str, int]]:
 def _texts_in(code: types.CodeType) -> frozenset[str]:
     """The texts in code, nested code included, where it may find modules by texts."""
     nested = [_texts_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    own = {text for text in code.co_consts if type(text) is str} if _BY_TEXT & names_used(code) else set()
+    own = (
+        {text for text in code.co_consts if type(text) is str}
+        if _MODULES_BY_TEXT & names_used(code)
+        else set()
+    )
     return frozenset(own).union(*nested)
 
 

@@ -41,9 +41,8 @@ class Resolver:
         self._events = events
         self.stopped = False
         self._lock = threading.Lock()
-        self._followed = (
-            0  # futures settled with the last wake that have callbacks, or are waited for in other ways
-        )
+        # futures settled with the last wake that have callbacks, or are waited for in other ways
+        self._followed = 0
         self._callbacks = Callbacks()
         self.waited: Callable[[int], None] = lambda since: None  # told the start of each wait when it is over
         self.call_back = self._callbacks.add  # have the done-callbacks of a future that was settled run

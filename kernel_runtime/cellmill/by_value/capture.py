@@ -87,9 +87,14 @@ def memory_of(value: Any) -> bytes:
     return _comparing().memory(value)
 
 
+def new_walk(*, in_worker: bool = False) -> Walk:
+    """A walk that has not begun."""
+    return Walk(_comparing().memory, in_worker=in_worker)
+
+
 def walked(root: Any, *, in_worker: bool = False) -> Walk:
     """All that a function or class refers to, and what it holds now."""
-    walk = Walk(_comparing().memory, in_worker=in_worker)
+    walk = new_walk(in_worker=in_worker)
     for name, value in constants_of(root).items():
         walk.go(value, name)
     walk.go(root)

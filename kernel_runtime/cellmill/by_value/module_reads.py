@@ -17,16 +17,20 @@ import threading
 import types
 import weakref
 from abc import ABCMeta
-from collections.abc import Iterable, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Set
 from hashlib import blake2b
 from typing import Any
 
 from ..diagnostics import notices
+from ..errors import in_words
+from . import replacements
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
 from .pickling import dumps
 from .references import (
     ABSENT,
+    CACHED,
     cell_value,
     helpers_of,
     importable,
@@ -36,6 +40,7 @@ from .references import (
     names_used,
     texts_used,
 )
+from .replacements import MAINS, home, is_replacement
 
 Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" for data of a class
 
@@ -61,7 +66,7 @@ def is_own(module: Any) -> bool:
     if found is None:
         name = getattr(module, "__name__", "__main__")
         file = getattr(module, "__file__", None)
-        found = name not in ("__main__", "__mp_main__") and bool(file) and users_own(str(file))
+        found = name not in MAINS and bool(file) and users_own(str(file))
         _own[module] = found
     return found and sys.modules.get(module.__name__) is module
 
@@ -160,6 +165,7 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
     module = _module_of(cls)
     if module is None or type(cls) not in (type, ABCMeta):
         return
+    walk.follow(cls.__bases__, name)
     for key, value in list(vars(cls).items()):
         for function in _functions_in(value):
             if function.__globals__ is vars(module):
@@ -167,7 +173,7 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
         if not walk.in_worker and type(value) in (types.FunctionType, property):
             walk.attribute(cls, key, f"{cls.__qualname__}.{key}", follow=False)
             functions = _functions_in(value)
-            if any(each.__module__ in ("__main__", "__mp_main__") for each in functions):
+            if any(_is_set_anew(module, f"{cls.__qualname__}.{key}", each) for each in functions):
                 walk.package_names[module.__name__, f"{cls.__qualname__}.{key}"] = value
                 walk.follow(functions, f"{cls.__qualname__}.{key}")
         if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
@@ -183,6 +189,11 @@ def _functions_in(value: Any) -> Iterable[types.FunctionType]:
 def _is_data(value: Any) -> bool:
     kind = type(value)
     return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(("cellmill.", "cellmill_"))
+
+
+def of_names(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None:
+    """Add data of a user's module with these names, and what functions and classes with these names read."""
+    _read(walk, module, names)
 
 
 def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None:
@@ -212,7 +223,32 @@ def _set_anew(module: types.ModuleType, key: str, value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         return False
     where = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    return where[0] in ("__main__", "__mp_main__") or (importable(value) and where != (module.__name__, key))
+    if where[0] in MAINS:
+        return True
+    plain = getattr(value, "__wrapped__", value) if type(value) is CACHED else value
+    if type(plain) is types.FunctionType and _is_set_anew(module, key, plain):
+        return True
+    return importable(value) and where != (module.__name__, key)
+
+
+def _is_set_anew(module: types.ModuleType, name: str, function: types.FunctionType) -> bool:
+    if is_replacement(function):
+        replacements.note(module.__name__)
+        return True
+    ours = MAINS.isdisjoint((home(function), function.__module__))
+    return not ours or replacements.is_other_than_defined(module, name, function)
+
+
+def picklable(names: Reads, left_out: Callable[[tuple[str, str], Any, str], None]) -> Reads:
+    """Those whose values can be pickled; ``left_out`` is told of the others."""
+    found: Reads = {}
+    for place, value in names.items():
+        try:
+            dumps(value)
+            found[place] = value
+        except Exception as error:
+            left_out(place, value, in_words(error))
+    return found
 
 
 def leave_out(place: tuple[str, str], value: Any, reason: str) -> None:
@@ -242,26 +278,33 @@ class Brought:
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function with this data in its modules."""
+        self.begin()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.end()
+
+    def begin(self) -> None:
+        """Put this data into its modules, once no other thread needs other data there."""
         if not several_threads:
             self._apply()
-            if not _added:
-                return function(*args, **kwargs)
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self._withdraw()
+            return
         with _using:
             while self._others_in_use():
                 _using.wait(SLICE_S)
             self._apply()
             self._count(1)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            with _using:
-                self._count(-1)
+
+    def end(self, _: None = None) -> None:
+        """It is not needed any more."""
+        if not several_threads:
+            if _added:
                 self._withdraw()
-                _using.notify_all()
+            return
+        with _using:
+            self._count(-1)
+            self._withdraw()
+            _using.notify_all()
 
     def _apply(self) -> None:
         """Set it where other data was set last.
@@ -290,10 +333,15 @@ class Brought:
 
     def _others_in_use(self) -> bool:
         """Whether a task of another thread runs with other data: modules belong to the whole process."""
-        return any(_in_use.get(place, (digest, 0))[0] != digest for place, (_, digest) in self._reads.items())
+        for place, (_, digest) in self._reads.items():
+            used, count = _in_use.get(place, (digest, 0))
+            if used != digest and count > _here.held[place]:
+                return True
+        return False
 
     def _count(self, by: int) -> None:
         for place, (_, digest) in self._reads.items():
+            _here.held[place] += by
             count = _in_use.get(place, (digest, 0))[1] + by
             if count:
                 _in_use[place] = (digest, count)
@@ -308,6 +356,14 @@ def _digest(value: Any) -> bytes:
 SLICE_S = 0.05  # of a wait, which hears Stop in between
 several_threads = False  # run tasks in this process
 _using = threading.Condition()
+
+
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.held: Counter[tuple[str, str]] = Counter()  # data of tasks of this thread, one in another
+
+
+_here = _Here()
 _in_use: dict[tuple[str, str], tuple[bytes, int]] = {}  # data of tasks that run now, and how many those are
 _applied: dict[tuple[str, str], bytes] = {}  # what was set last
 made_here: set[tuple[str, str]] = set()  # set by the initializer, or by a call on each worker

@@ -21,6 +21,7 @@ from . import module_reads
 from .capture_entries import ITEM, Entries
 from .module_reads import is_own
 from .references import ABSENT, names_used
+from .replacements import MAINS, home
 
 Place = tuple[str, str]  # a module, and a name in it
 Names = dict[Place, Any]
@@ -75,8 +76,10 @@ def _is_mock(value: Any) -> bool:
 
 
 def _is_users(value: Any) -> bool:
-    module = getattr(value, "__module__", None)
-    return module in ("__main__", "__mp_main__") or _is_mock(value) or is_own(sys.modules.get(module or ""))
+    if _is_mock(value):
+        return True
+    modules = {home(value), getattr(value, "__module__", None)}
+    return not modules.isdisjoint(MAINS) or any(is_own(sys.modules.get(module or "")) for module in modules)
 
 
 def leave_out(place: Place, value: Any, reason: str) -> None:
@@ -99,7 +102,15 @@ class Patched:
         self._names = names
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function; afterwards the names are as before.
+        """Call the function; afterwards the names are as before. Raises what `begin` raises."""
+        before = self.begin()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.end(before)
+
+    def begin(self) -> list[tuple[Place, Any]]:
+        """Set the names; return what they were.
 
         Raises:
             UsageError: other threads of this process run tasks, which would find these names changed.
@@ -111,12 +122,12 @@ class Patched:
                 "worker runs tasks in several threads, which share its packages: pass it as an argument, or take "
                 "workers of one thread"
             )
-        before = [(place, _set(place, value)) for place, value in self._names.items()]
-        try:
-            return function(*args, **kwargs)
-        finally:
-            for place, value in reversed(before):
-                _set(place, value)
+        return [(place, _set(place, value)) for place, value in self._names.items()]
+
+    def end(self, before: list[tuple[Place, Any]]) -> None:
+        """Set the names as they were."""
+        for place, value in reversed(before):
+            _set(place, value)
 
 
 def differing(names: Names) -> Names:

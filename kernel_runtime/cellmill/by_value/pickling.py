@@ -27,6 +27,7 @@ from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
 from . import molecules, sentinels, wrappers
+from .replacements import is_replacement
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
 
@@ -54,6 +55,15 @@ class _Present(NamedTuple):
 
     version: str
     changed: Callable[[], str | None]
+
+
+class _Meeting(threading.local):
+    met: list[Any] | None = None
+
+
+meeting = (
+    _Meeting()
+)  # while ``met`` is a list, functions and classes that are pickled by value are added to it
 
 
 class Pickler(cloudpickle.Pickler):
@@ -92,12 +102,14 @@ class Pickler(cloudpickle.Pickler):
         wrapper = wrappers.reduced(obj)
         if wrapper is not None:
             return wrapper
-        if not wrappers.is_of_spawned_main(obj):
-            reduced = super().reducer_override(obj)
-        elif type(obj) is FunctionType:
+        if type(obj) is FunctionType and (wrappers.is_of_spawned_main(obj) or is_replacement(obj)):
             reduced = self._dynamic_function_reduce(obj)
+        elif not wrappers.is_of_spawned_main(obj):
+            reduced = super().reducer_override(obj)
         else:
             reduced = _by_value._dynamic_class_reduce(obj)
+        if meeting.met is not None and type(reduced) is tuple and isinstance(obj, (FunctionType, type)):
+            meeting.met.append(obj)
         if type(reduced) is tuple and reduced[0] in _MAKERS:
             maker, arguments, state = reduced[:3]
             identity, version = _name_of(obj, arguments[-2])

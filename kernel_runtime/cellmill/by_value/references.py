@@ -14,6 +14,8 @@ from typing import Any
 import cloudpickle
 from cloudpickle.cloudpickle import _extract_code_globals
 
+from .replacements import MAINS, is_replacement
+
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
 _MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
@@ -32,7 +34,7 @@ def importable(function: Any) -> bool:
     """Return whether a worker finds this very object by importing its module."""
     name = getattr(function, "__module__", None)
     module = sys.modules.get(name) if name else None
-    if module is None or name in ("__main__", "__mp_main__"):
+    if module is None or name in MAINS:
         return False
     if name in cloudpickle.list_registry_pickle_by_value():
         return False
@@ -41,7 +43,10 @@ def importable(function: Any) -> bool:
     found: Any = module
     for part in getattr(function, "__qualname__", "<locals>").split("."):
         found = getattr(found, part, None)
-    return found is function
+    if found is not function:
+        return False
+    plain = function.__wrapped__ if type(function) is CACHED else function
+    return type(plain) is not types.FunctionType or not is_replacement(plain)
 
 
 def names_of(code: types.CodeType) -> Collection[str]:

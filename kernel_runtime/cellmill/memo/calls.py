@@ -108,6 +108,7 @@ class Memo:
         made = Structure(generators=self.of_map)
         try:
             made.add((base, place, len(args), given))
+            made.add_reads()
         except Unkeyed as reason:
             raise UsageError(
                 f"a result of {self.name} cannot be kept under these arguments: {reason}"

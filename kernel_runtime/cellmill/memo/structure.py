@@ -25,7 +25,9 @@ from enum import Enum
 from hashlib import blake2b
 from typing import Any
 
+from ..by_value.argument_names import read_by
 from ..by_value.capture_kinds import default_pickling, has_hidden_state, kind_of_generator, pickled_state
+from ..by_value.module_reads import is_own
 from ..by_value.references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of
 from ..randomness.generators import state_of
 from . import sources
@@ -59,6 +61,7 @@ class Structure:
         self.draws = False
         self._generators = generators
         self._hash = blake2b(digest_size=SIZE)
+        self._readers: list[Any] = []  # functions and classes: what they read by name counts as well
         self._numbers: dict[int, bytes] = {}
         self._kept: list[Any] = []  # objects that were numbered: their identities are not used again
         self._todo: collections.deque[Any] = collections.deque()
@@ -76,6 +79,17 @@ class Structure:
                 self._put(b".", self._content(each, type(each)))
         except RecursionError:
             raise Unkeyed("it is nested too deeply") from None
+
+    def add_reads(self) -> None:
+        """Add what the functions and classes in all that was added read by name of modules, as it is in this process.
+
+        Raises:
+            Unkeyed: some of that has no digest.
+        """
+        if self._readers:
+            for names in read_by(self._readers):
+                for place in sorted(names):
+                    self.add((place, names[place]))
 
     def digest(self) -> bytes:
         """The digest of all that was added, of `SIZE` bytes."""
@@ -149,6 +163,8 @@ class Structure:
                 return b"builtin" + self._named(value.__module__ or "", value.__qualname__)
             return b"bound" + self._refs((value.__name__, owner), depth + 1)
         if (kind is types.FunctionType or issubclass(kind, type)) and _imported(value):
+            if is_own(sys.modules.get(value.__module__ or "")):
+                self._readers.append(value)
             return b"name" + self._named(value.__module__, value.__qualname__)
         if kind is staticmethod or kind is classmethod:
             return kind.__name__.encode() + self._refs((value.__func__,), depth + 1)
@@ -217,6 +233,7 @@ class Structure:
         return self._instance(value, kind)
 
     def _function(self, function: types.FunctionType) -> bytes:
+        self._readers.append(function)
         registry = dispatch_registry(function)
         if registry is not None:
             return b"dispatch" + self._refs((registry,))
@@ -229,6 +246,7 @@ class Structure:
         )
 
     def _class(self, cls: type) -> bytes:
+        self._readers.append(cls)
         members = [part for k, v in vars(cls).items() if k not in _OF_NO_CONTENT for part in (k, v)]
         return b"class" + self._refs((cls.__qualname__, type(cls), cls.__bases__, *members))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..by_value import package_changes
 from ..by_value.capture_kinds import Walk
 from ..by_value.first_calls import first_calls
-from ..by_value.module_reads import Brought, Reads, leave_out
+from ..by_value.module_reads import Brought, Reads, leave_out, picklable
 from ..by_value.package_changes import Names, Patched, differing
 from ..by_value.pickling import dumps
 from ..by_value.references import (
@@ -95,21 +95,10 @@ def _keep_picklable(walk: Walk) -> None:
     """Of the names of modules only those whose values can be sent; the rest stays each process's own. None at all,
     where all of them can be: then they are not what is wrong.
     """
-    reads = _picklable(walk.reads, leave_out)
-    package_names = _picklable(walk.package_names, package_changes.leave_out)
+    reads = picklable(walk.reads, leave_out)
+    package_names = picklable(walk.package_names, package_changes.leave_out)
     all_can = len(reads) == len(walk.reads) and len(package_names) == len(walk.package_names)
     walk.reads, walk.package_names = ({}, {}) if all_can else (reads, package_names)
-
-
-def _picklable(names: Reads, left_out: Callable[[tuple[str, str], Any, str], None]) -> Reads:
-    found: Reads = {}
-    for place, value in names.items():
-        try:
-            dumps(value)
-            found[place] = value
-        except Exception as error:
-            left_out(place, value, in_words(error))
-    return found
 
 
 def _culprit(function: Any) -> tuple[str, str]:

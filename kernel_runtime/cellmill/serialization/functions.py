@@ -64,6 +64,7 @@ class FunctionTable:
         self._pinned: dict[int, list[Version]] = {}
         self._unpinned: deque[int] = deque()
         self._entries: OrderedDict[Any, Entry] = OrderedDict()
+        self._reading: dict[int, Entry] = {}  # by id: those whose functions read data of the user's modules
         # What C compares before a plain call: of functions that cost little to compare, and keep nothing shared.
         self.captures: dict[Any, Any] = {}
         self._by_content: dict[bytes, Version] = {}
@@ -186,7 +187,17 @@ class FunctionTable:
 
     def _forget(self, function: Any) -> Entry:
         self.captures.pop(function, None)
-        return self._entries.pop(function)
+        entry = self._entries.pop(function)
+        self._reading.pop(id(entry), None)
+        return entry
+
+    def readers(self) -> list[Any]:
+        """Functions that read data of the user's modules, in no order."""
+        if not self._reading:
+            return []
+        with self._lock:
+            targets = [entry.target() for entry in self._reading.values()]
+        return [target for target in targets if target is not None]
 
     def modules(self) -> set[str]:
         """Names of the modules that functions refer to, or come from."""
@@ -206,6 +217,10 @@ class FunctionTable:
                 entry = self._loosened(entry, function)
             elif entry.version is None:
                 self._entries[function] = entry
+            if walk.reads:
+                self._reading[id(entry)] = entry
+            else:
+                self._reading.pop(id(entry), None)
             before, entry.version = entry.version, version
             # all at the end: after an attempt that failed or was interrupted the entry is as it was, and not fresh
             entry.generators = list(board.generators.values())
@@ -235,6 +250,7 @@ class FunctionTable:
         """Release the entries and versions that finalizers have noted."""
         while self._dead:
             gone = self._entries.pop(self._dead.popleft(), None)
+            self._reading.pop(id(gone), None)
             self._release(gone.version if gone is not None else None)
         while self._unpinned:
             versions = self._pinned.get(self._unpinned.popleft())
@@ -259,6 +275,7 @@ class FunctionTable:
         if type(entry) is SharingEntry:
             return entry
         self._entries.pop(function, None)
+        self._reading.pop(id(entry), None)
         self.captures.pop(function, None)
         made = SharingEntry(function, entry.by_value)
         made.version = entry.version

@@ -8,11 +8,12 @@ import pickle
 import time
 import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
 
-from ..by_value import pickling
+from ..by_value import argument_names, pickling, replacements
 from ..errors import PayloadError
 from ..futures import Future
 from . import foreign, payload
@@ -62,6 +63,7 @@ class Packer:
         self.made = 0  # bytes of all that was packed
         self.spent = 0  # nanoseconds that it took
         self._special: set[type] = {tuple, *_references}  # kinds of elements that plain pickle does not do
+        argument_names.look_for_replacements()
         self._registry = bool(cloudpickle.list_registry_pickle_by_value())
         self._before: Any = None  # the element before, and what was made of its parts
         self._again: dict[int, tuple[Any, Piece | Bare]] = {}  # with the part, which it is found by
@@ -94,6 +96,8 @@ class Packer:
         kind = type(item)
         if kind in FIXED:
             return item
+        if kind is FunctionType:
+            replacements.look_at(item)
         if kind in self._special or item is self._before:
             return item if issubclass(type(item), _references) else self._element(item)
         return self._usual(item)

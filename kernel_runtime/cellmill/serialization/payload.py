@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import molecules, sentinels
+from ..by_value import molecules, replacements, sentinels
 from ..by_value.pickling import dumps
 from ..errors import PayloadError, in_words, text_of
 
@@ -141,7 +141,12 @@ def labelled(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
 
 def is_marked(data: bytes) -> bool:
     """Whether a plain pickle has something in it that plain pickle is not right for, no matter what is registered."""
-    return _MAIN in data or sentinels.PICKLED in data or molecules.PICKLED in data
+    return (
+        _MAIN in data
+        or sentinels.PICKLED in data
+        or molecules.PICKLED in data
+        or replacements.may_be_in(data)
+    )
 
 
 def by_value_needed(data: bytes) -> bool:

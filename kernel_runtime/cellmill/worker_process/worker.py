@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
 from ..by_value import import_log, pickling, watched
+from ..by_value.argument_names import found_by_name
 from ..by_value.first_calls import FirstCalls
 from ..by_value.watched import CHANGES
 from ..by_value.worker_data import noting_own
@@ -232,7 +233,7 @@ class Worker:
                     from .chunk import run_chunk
 
                     function = arguments.get("function", function)
-                    with under(arguments.get("settings")):
+                    with under(arguments.get("settings")), found_by_name(arguments.get("names")):
                         run_chunk(self, function, self.name(number), count, arguments)
                     return
                 if type(arguments) is list:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Collection
+from types import FunctionType, ModuleType
 from typing import Any
 
+from ...by_value import replacements
+from ...by_value.argument_names import Sent, in_arguments
 from ...by_value.module_reads import is_own
+from ...by_value.pickling import meeting
 from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
@@ -14,7 +17,7 @@ from ...serialization import foreign, payload
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
-from ...serialization.shared import Shared, ShareError
+from ...serialization.shared import Shared, ShareError, share
 from .sharing import Sharing
 
 
@@ -28,6 +31,12 @@ class Inputs(list[Future]):
     over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
+
+    def forget(self) -> None:
+        """Be empty again."""
+        self.clear()
+        self.held = self.warm = self.over = self.shares = None
+        self.needs = 0
 
 
 class FailedInput(Exception):
@@ -67,7 +76,10 @@ def pack(
     """
     foreign.look()
     for value in (*args, *kwargs.values()):
-        if type(value) is ModuleType and is_own(value):
+        kind = type(value)
+        if kind is FunctionType:
+            replacements.look_at(value)
+        elif kind is ModuleType and is_own(value):
             _tell_of_module(value, function)
     here = payload.inputs
     before = here.packing, here.foreign  # of a call whose arguments submit tasks while they are pickled
@@ -90,6 +102,38 @@ def pack(
     if inputs.shares:
         inputs.needs = sharing.group(inputs.shares)
     return encoded
+
+
+def pack_with_names(
+    pack: Callable[..., Encoded],
+    body: Any,
+    with_names: Callable[[Any, Any], Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    inputs: Inputs,
+    readers: Callable[[], Collection[Any]],
+    encode: Callable[[Any], Encoded] = payload.encode,
+) -> Encoded:
+    """Pack what is to be sent, and with it what functions and objects among the arguments read by name of modules.
+
+    ``pack``: `pack` of some function; ``with_names`` returns the body with these names. ``readers``: functions that
+    read data of the user's modules, as may what the results of other tasks are made of.
+    """
+    before, meeting.met = meeting.met, []
+    try:
+        encoded = pack(body, args, kwargs, inputs, encode)
+        makers = readers() if inputs or inputs.held else None
+        names = in_arguments(encoded.data, meeting.met, makers, _shared_if_large)
+    finally:
+        meeting.met = before
+    if names is None:
+        return encoded
+    inputs.forget()
+    return pack(with_names(body, names), args, kwargs, inputs, encode)
+
+
+def _shared_if_large(names: Sent) -> Sent | Shared:
+    return names if len(names.data) <= payload.INLINE_MAX else share(names)
 
 
 def _tell_of_module(module: ModuleType, function: Any) -> None:

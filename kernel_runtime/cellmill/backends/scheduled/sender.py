@@ -20,10 +20,11 @@ from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
 from ...serialization.pieces import as_sent
+from ...serialization.unpacked import with_names
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map
-from .call_encoding import AwaitedInput, FailedInput, Inputs, add_input, pack
+from .call_encoding import AwaitedInput, FailedInput, Inputs, add_input, pack, pack_with_names
 from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
@@ -193,7 +194,9 @@ class Sender:
         encode: Callable[[Any], Encoded],
         inputs: Inputs,
     ) -> Encoded:
-        return pack(self.host, self.host.sharing, function, body, args, kwargs, inputs, encode)
+        packing = partial(pack, self.host, self.host.sharing, function)
+        readers = self.functions.readers
+        return pack_with_names(packing, body, with_names, args, kwargs, inputs, readers, encode)
 
     def _send(
         self,
@@ -334,7 +337,9 @@ class Sender:
             try:
                 inputs = Inputs()
                 body = body if draws is None else {**body, "draws": draws}
-                encoded = pack(self.host, self.host.sharing, function, body, args, {}, inputs)
+                packing = partial(pack, self.host, self.host.sharing, function)
+                readers = self.functions.readers
+                encoded = pack_with_names(packing, body, _named_chunk, args, {}, inputs, readers)
                 for before in options.after:
                     add_input(self.host, before, inputs)
             except FailedInput as failed:
@@ -383,3 +388,7 @@ class Sender:
             except StaleInput:
                 number = self._drawn.number(function)
                 continue
+
+
+def _named_chunk(body: dict[str, Any], names: Any) -> dict[str, Any]:
+    return {**body, "names": names}

@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from ....by_value import module_reads, watched
+from ....by_value.argument_names import found_by_name
 from ....by_value.worker_data import noting_own
 from ....errors import PayloadError
 from ....process_context.settings import under
@@ -190,7 +191,10 @@ class RemoteRunner:
                         args = arguments(data, place, size, inputs)
                         started = now()
                     if type(args) is dict:
-                        with under(args.get("settings"), self.context.own_process):
+                        with (
+                            under(args.get("settings"), self.context.own_process),
+                            found_by_name(args.get("names")),
+                        ):
                             result = run_chunk(self, args, function, number, ticket, received, started)
                         self.ticket = 0
                         results.append(result)

@@ -1,0 +1,234 @@
+"""What functions and objects among the arguments of a task read by name of modules: it goes along with the task.
+
+The task's own function brings what it reads (`module_reads`, `package_changes`). But a function that is an argument, or
+the class of an object that is one, reads by name as well: ``f(losses.loss, x)``, ``f(losses.Model(), x)``. Which these
+are is told by their names in the pickle of the arguments. A name there that only looks like one brings too much, never
+something wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import re
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from . import module_reads, package_changes, replacements
+from .capture import Capture, new_walk
+from .capture_entries import ITEM
+from .capture_kinds import Walk
+from .module_reads import Brought, Reads, is_own
+from .package_changes import Names, Patched, differing
+from .pickling import dumps
+from .replacements import is_replacement
+
+MOST_KNOWN = 64
+_TEXTS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
+_CLASS = b"\x93"  # in each pickle that refers to a function or class by name
+_LARGE, _FEW = 1 << 16, 20  # bytes of a pickle, and modules: whether it names one at all is looked at first
+
+
+_Places = tuple[tuple[str, tuple[str, ...]], ...]  # modules, and names in each
+
+
+class Sent(NamedTuple):
+    """Names as they are sent: a pickle of `Along`, or in its place a handle of something that all tasks share."""
+
+    data: bytes
+
+    def __reduce__(self) -> Any:
+        return along, (self.data,)
+
+
+class _Known:
+    """What some functions and classes read, as it was when this was made."""
+
+    def __init__(self, found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...]) -> None:
+        """``handed_on``: makers of what other tasks hand on, and places that arguments had."""
+        walk = new_walk()
+        _add(walk, found)
+        walk.go(met)
+        self.reads, self.package_names = dict(walk.reads), dict(walk.package_names)
+        if handed_on:  # what is set anew of packages is left to the functions that read it
+            _add(walk, [each for each in handed_on if type(each) is tuple])
+            walk.go(tuple([each for each in handed_on if type(each) is not tuple]))
+            self.reads |= walk.reads
+        self.capture = Capture(walk, 0)
+        self.kept = met, handed_on  # so that they are found by their ids
+        self._sent: Any = None
+
+    def sent(self, share: Callable[[Sent], Any]) -> Any:
+        """What is to be sent, made once; None: nothing is read."""
+        if self._sent is None and (self.reads or self.package_names):
+            try:
+                data = dumps((self.reads, self.package_names))
+            except Exception:
+                reads = module_reads.picklable(self.reads, module_reads.leave_out)
+                names = module_reads.picklable(self.package_names, package_changes.leave_out)
+                data = dumps((reads, names))
+            self._sent = share(Sent(data))
+        return self._sent
+
+
+class _Own:
+    """Names of the user's modules that this process has imported."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, str] = (0, "")
+        self.names: dict[bytes, str] = {}
+
+    def look(self) -> dict[bytes, str]:
+        """Return them, by their bytes."""
+        seen = len(sys.modules), next(reversed(sys.modules), "")
+        if seen != self._seen:
+            modules = list(sys.modules.items())
+            self.names = {name.encode(): name for name, module in modules if is_own(module)}
+            self._seen = seen
+        return self.names
+
+
+_own = _Own()
+_lock = threading.RLock()
+_known: OrderedDict[Any, _Known] = OrderedDict()
+_earlier: dict[str, tuple[str, tuple[str, ...]]] = {}  # by module: it, and its names that arguments had
+
+
+def in_arguments(
+    data: bytes, met: Collection[Any], makers: Collection[Any] | None, share: Callable[[Sent], Any]
+) -> Any:
+    """Return what is to be sent along with arguments; None where they read nothing.
+
+    ``data``: their pickle. ``met``: functions and classes that are in it by value. ``makers``: functions that may have
+    made what other tasks hand on to this one, None if they hand on nothing: its classes are unknown here, so all data
+    goes along that these and earlier arguments read. ``share``: for what is large.
+    """
+    own = _own.look()
+    found = _places(data, own) if own and _CLASS in data else ()
+    for module, names in found:
+        before = _earlier.get(module, (module, ()))
+        if not set(names).issubset(before[1]):
+            _earlier[module] = module, tuple({*before[1], *names})
+    if makers is not None and (makers or _earlier):
+        return _known_of(found, tuple(met), (*makers, *_earlier.values())).sent(share)
+    return _known_of(found, tuple(met)).sent(share) if met or found else None
+
+
+def read_by(met: Iterable[Any]) -> tuple[Reads, Names]:
+    """Return what functions and classes read by name: of the user's modules, and of packages."""
+    known = _known_of((), tuple(met))
+    return known.reads, known.package_names
+
+
+def _known_of(found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...] = ()) -> _Known:
+    key = (found, tuple(map(id, met)), tuple(map(id, handed_on)))
+    with _lock:
+        known = _known.get(key)
+        if known is None or known.capture.changed() is not None:
+            known = _known[key] = _Known(found, met, handed_on)
+            if len(_known) > MOST_KNOWN:
+                _known.popitem(last=False)
+        return known
+
+
+def look_for_replacements() -> None:
+    """Look through the user's modules: their replacements are known from now on, and pickled by value."""
+    for name in _own.look().values():
+        for value in list(vars(sys.modules[name]).values()) if name in sys.modules else ():
+            if type(value) is FunctionType and is_replacement(value):
+                replacements.note(name)
+
+
+def _places(data: bytes, own: dict[bytes, str]) -> _Places:
+    """The user's modules that a pickle refers to, and which of their names it has in it."""
+    if len(data) > _LARGE or len(own) < _FEW:
+        for name in own:
+            if name in data:
+                break
+        else:
+            return ()
+    texts = set(_TEXTS.findall(data))
+    found = []
+    for each in sorted(texts & own.keys()):
+        module = sys.modules.get(own[each])
+        namespace = vars(module) if module is not None else {}
+        names = {text.partition(b".")[0].decode() for text in texts} & namespace.keys()
+        if names:
+            found.append((own[each], tuple(sorted(names))))
+    return tuple(found)
+
+
+def _add(walk: Walk, places: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+    for module, names in places:
+        if module in sys.modules:
+            walk.note(ITEM, sys.modules, module, sys.modules[module], module)
+            module_reads.of_names(walk, sys.modules[module], names)
+
+
+# -- in a worker
+
+
+class Along:
+    """Names as they came along with a task, found there while it runs."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._kinds: list[Brought | Patched] | None = None
+
+    @contextlib.contextmanager
+    def found(self) -> Iterator[None]:
+        """While the block runs, modules have them."""
+        if self._kinds is None:
+            self._kinds = self._loaded()
+        begun: list[tuple[Any, Any]] = []
+        try:
+            for kind in self._kinds:
+                begun.append((kind, kind.begin()))
+            yield
+        finally:
+            for kind, before in reversed(begun):
+                kind.end(before)
+
+    def _loaded(self) -> list[Brought | Patched]:
+        reads, names = pickle.loads(self._data)
+        patched = differing(names)
+        kinds: list[Brought | Patched] = [Brought(reads)] if reads else []
+        return [*kinds, Patched("a function among the arguments", patched)] if patched else kinds
+
+    def around(self, function: Any) -> Callable[..., Any]:
+        """The function, which finds them."""
+        return _Around(self, function)
+
+
+class _Around:
+    def __init__(self, names: Along, function: Any) -> None:
+        self._names = names
+        self.__wrapped__ = function
+        self.__qualname__ = self.__name__ = str(getattr(function, "__qualname__", type(function).__name__))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        with self._names.found():
+            return self.__wrapped__(*args, **kwargs)
+
+
+def found_by_name(names: Along | None) -> contextlib.AbstractContextManager[None]:
+    """While a task runs that these came with: modules have them."""
+    return contextlib.nullcontext() if names is None else names.found()
+
+
+_came: OrderedDict[bytes, Along] = OrderedDict()
+
+
+def along(data: bytes) -> Along:
+    """The names that were sent as these bytes, loaded once."""
+    with _lock:
+        found = _came.get(data)
+        if found is None:
+            found = _came[data] = Along(data)
+            if len(_came) > MOST_KNOWN:
+                _came.popitem(last=False)
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -163,3 +164,88 @@ def test_a_function_is_soon_called_bare(pool: Executor) -> None:
     found = [pool.submit(called_by, i).result(SECONDS) for i in range(2 * CALLS + 10)]
     assert found[0].endswith("first_calls.py")
     assert not found[-1].endswith("first_calls.py")
+
+
+def test_functions_that_remember(pool: Executor) -> None:
+    """Closures as arguments, and methods of objects."""
+
+    def counter() -> Callable[[int], int]:
+        total = 0
+
+        def add(value: int) -> int:
+            nonlocal total
+            total += value
+            return total
+
+        return add
+
+    def call(count: Callable[[int], int], value: int) -> int:
+        return count(value)
+
+    def call_method(method: Callable[[int], int], value: int) -> int:
+        return method(value)
+
+    def only_calls(read: Callable[[], int]) -> int:
+        return read()
+
+    assert len(told(lambda: pool.submit(call, counter(), 1).result(SECONDS))) == 1
+    assert len(told(lambda: pool.submit(call_method, Account().add, 1).result(SECONDS))) == 1
+    assert told(lambda: pool.submit(only_calls, Account().read).result(SECONDS)) == []
+
+
+def test_objects_of_packages(pool: Executor) -> None:
+    """Estimators, frames and molecules; what only reads them is not told."""
+    import numpy as np
+    import pandas as pd
+    from rdkit import Chem
+    from rdkit.Chem import Descriptors
+    from sklearn.linear_model import LinearRegression
+
+    x, y = np.arange(6.0).reshape(-1, 1), np.arange(6.0)
+
+    def fit(model: Any) -> None:
+        model.fit(x, y)
+
+    def predict(model: Any) -> int:
+        return len(model.predict(x))
+
+    def fill(frame: Any) -> None:
+        fill_first(frame)
+
+    def mean(frame: Any) -> Any:
+        return frame.a.mean(), frame.groupby("a").size().max()
+
+    def name(molecule: Any) -> None:
+        molecule.SetProp("name", "it")
+
+    def describe(molecule: Any) -> int:
+        return len([function(molecule) for _, function in Descriptors.descList])
+
+    frame, molecule = pd.DataFrame({"a": [1.0, 2.0]}), Chem.MolFromSmiles("C[C@H](N)C(=O)O")
+    for changes, given in ((fit, LinearRegression()), (fill, frame), (name, molecule)):
+        assert len(told(lambda c=changes, g=given: pool.submit(c, g).result(SECONDS))) == 1, changes  # type: ignore[misc]
+    for reads, given in ((predict, LinearRegression().fit(x, y)), (mean, frame), (describe, molecule)):
+        assert told(lambda r=reads, g=given: pool.submit(r, g).result(SECONDS)) == [], reads  # type: ignore[misc]
+
+
+def fill_first(frame: Any) -> None:
+    frame.loc[0, "a"] = 7.0
+
+
+def test_iterators_are_told_at_the_call(pool: Executor) -> None:
+    def take(it: Any) -> Any:
+        return next(it)
+
+    def read(file: Any) -> Any:
+        return file.readline()
+
+    for function, given, gives, words in (
+        (take, iter([1, 2]), 1, r"take is given a list_iterator.*next\(it\)"),
+        (take, zip([1], [2], strict=True), (1, 2), r"take is given a zip"),
+        (read, io.StringIO("a\nb\n"), "a\n", r"read is given a StringIO.*it\.readline"),
+    ):
+        notices.forget()
+        with pytest.warns(RuntimeWarning, match=words):
+            future = pool.submit(function, given)
+        assert future.result(SECONDS) == gives
+    assert list(given) == ["a\n", "b\n"]

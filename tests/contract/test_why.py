@@ -56,6 +56,10 @@ def test_one_that_waits_for_inputs(ex: Executor, gate: Gate) -> None:
     other = ex.submit(tasks.hold, gate.folder, 4)
     both = ex.submit(tasks.add, slow, other)
     assert cellmill.why(both).startswith("It waits for the results of 2 tasks: hold #")
+    with_a_function = ex.submit(
+        lambda function, value: function(value), lambda value: value, slow
+    )  # pickled twice, by two picklers
+    assert cellmill.why(with_a_function) == words
     gate.release(2)
     assert total.result(SECONDS) == 5
     assert both.result(SECONDS) == 7

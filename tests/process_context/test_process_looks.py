@@ -66,12 +66,36 @@ def _recursion(_: int) -> None:
     sys.setrecursionlimit(1234)
 
 
+def _draws(n: int) -> int:
+    import matplotlib.pyplot as plt
+
+    plt.plot([0, n])
+    return len(plt.gca().lines)
+
+
+def _draws_and_closes(n: int) -> int:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    axes.plot([0, n])
+    plt.close(figure)
+    return n
+
+
 def said(call: Callable[[], Any]) -> list[str]:
     notices.forget()
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         call()
     return [str(each.message) for each in given if issubclass(each.category, RuntimeWarning)]
+
+
+def test_figures_that_stay_open_are_said() -> None:
+    with Executor(1) as executor:
+        assert said(lambda: executor.submit(_draws_and_closes, 1).result(SECONDS)) == []
+        (text,) = said(lambda: executor.submit(_draws, 1).result(SECONDS))
+        assert "tasks of _draws draw in pyplot's open figures of their workers" in text
+        assert said(lambda: executor.submit(_draws_and_closes, 1).result(SECONDS)) == []
 
 
 @pytest.mark.parametrize("shown", sorted(_CHANGES))

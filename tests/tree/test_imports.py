@@ -61,6 +61,7 @@ LAYERS = [
         "diagnostics.literals",
         "diagnostics.inner_calls",
         "by_value.replacements",
+        "by_value.iterators",
         "by_value.sentinels",
         "by_value.molecules",
         "by_value.changed_arguments",

@@ -26,7 +26,7 @@ from enum import Enum
 from typing import Any
 
 from ..randomness.generators import Board
-from . import capture_arrays, module_reads, package_changes
+from . import capture_arrays, module_reads, molecules, package_changes
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .pickling import dumps
 from .references import (
@@ -83,6 +83,7 @@ _CACHES_OF_CLASSES = (
     "_abc_impl",
     "_value2member_map_",
 )  # the last: of enum.Flag, composed members
+_CACHES_OF_OBJECTS = ("_cache", "_item_cache")  # of pandas
 _OF_CLASSES = frozenset(
     ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
 )
@@ -304,10 +305,11 @@ class Walk:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.note(ATTRIBUTE, value, "__dict__", attributes, name)
-            if self.in_worker and _caches_properties(kind):
-                for key, part in attributes.items():
+            if self.in_worker and (_caches_properties(kind) or kind.__module__.startswith("pandas.")):
+                kept = {key: part for key, part in attributes.items() if key not in _CACHES_OF_OBJECTS}
+                for key, part in kept.items():
                     self.note(ITEM, attributes, key, part, name)
-                self.follow(attributes.values(), name)
+                self.follow(kept.values(), name)
             else:
                 self.members(attributes, name)
         for slot in copyreg._slotnames(kind):  # type: ignore[attr-defined]
@@ -323,6 +325,11 @@ class Walk:
         if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
         if self.in_worker and kind.__module__ in _COUNTING:
+            return
+        if self.in_worker and molecules.is_molecule(value):
+            before = molecules.state_of(value)
+            self.note(CALL, value, lambda: molecules.state_of(value) == before, None, name)
+            self.weight += _HEAVY
             return
         try:
             pickled_state(value)  # the first time may fill caches, which are no change

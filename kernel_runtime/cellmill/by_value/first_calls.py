@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
+import inspect
 import math
 import sys
 import threading
@@ -17,9 +19,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import module_reads
-from .capture import memory_of
+from .capture import Capture, memory_of
+from .capture_kinds import Walk
 from .changed_arguments import kept_parameters
-from .references import importable
+from .molecules import is_molecule
+from .references import importable, names_stored
 from .watched import Look, here
 
 LOOKS = 3  # calls with an argument that could be changed
@@ -49,11 +53,8 @@ class FirstCalls:
         if self._calls <= 0 or self._looks <= 0 or _paused.now:
             return self.__wrapped__(*args, **kwargs)
         self._calls -= 1
-        variables = {
-            name: value
-            for name, value in (*zip(self._parameters, args, strict=False), *kwargs.items())
-            if _may_change(value)
-        }
+        given = (*zip(self._parameters, args, strict=False), *kwargs.items())
+        variables = {name: value for name, value in given if _may_change(value)}
         look = _look(variables) if variables else None
         if look is not None:
             self._looks -= 1
@@ -64,10 +65,8 @@ class FirstCalls:
             self._tell(look, variables, value)
         return value
 
-    def _tell(self, look: Look, variables: dict[str, Any], value: Any) -> None:
-        changed = set()
-        while (name := look.changed(at_any_cost=True)) is not None:
-            changed.add(name)
+    def _tell(self, look: _Look, variables: dict[str, Any], value: Any) -> None:
+        changed = look.changed()
         if not changed:
             return
         back = {id(value), *map(id, _members(value))}
@@ -109,17 +108,83 @@ def _may_change(value: Any) -> bool:
     kind = type(value)
     if kind in _CONTAINERS:
         return len(value) <= MOST_MEMBERS
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and kind is getattr(numpy, "ndarray", None):
+    if kind is types.MethodType:
+        return _may_change(value.__self__)
+    if kind is types.FunctionType:
+        return not importable(value) and bool(value.__closure__ or names_stored(value.__code__))
+    package = str(kind.__module__).partition(".")[0]
+    if package == "numpy" and kind is getattr(sys.modules["numpy"], "ndarray", None):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
-    if kind.__flags__ & 1 << 9 == 0 or isinstance(
-        value, (type, types.ModuleType)
-    ):  # not made by a class statement
+    if package == "pandas" and kind.__name__ in ("DataFrame", "Series"):
+        return bool(value.size <= MOST_BYTES // 8)
+    if is_molecule(value):
+        return True
+    return bool(kind.__flags__ & 1 << 9) and not isinstance(value, (type, types.ModuleType))
+
+
+class _Look:
+    """What arguments were before a call, and which of them differ after it."""
+
+    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes]) -> None:
+        whole = {name: value for name, value in variables.items() if _is_compared_whole(value)}
+        self._whole = Look(whole, memory) if whole else None
+        functions = {name: value for name, value in variables.items() if type(value) is types.FunctionType}
+        self._functions = {name: _captured(value, memory) for name, value in functions.items()}
+        others = variables.keys() - whole.keys() - functions.keys()
+        self._attributes = {name: (variables[name], _public(variables[name])) for name in others}
+
+    def changed(self) -> set[str]:
+        found = set()
+        while self._whole is not None and (name := self._whole.changed(at_any_cost=True)) is not None:
+            found.add(name)
+        found.update(name for name, before in self._functions.items() if before.changed() is not None)
+        for name, (value, before) in self._attributes.items():
+            now = _public(value)
+            if now.keys() != before.keys() or any(now[key] is not before[key] for key in now):
+                found.add(name)
+        return found
+
+
+def _is_compared_whole(value: Any) -> bool:
+    """Whether all that it refers to is compared. Of objects of packages' classes only attributes are, by identity: what
+    they change deeper inside may be a cache.
+    """
+    kind = type(value)
+    if kind is types.FunctionType:
         return False
+    if kind is types.MethodType:
+        return _is_compared_whole(value.__self__)
+    if (
+        kind.__flags__ & 1 << 9 == 0
+        or str(kind.__module__).partition(".")[0] == "pandas"
+        or is_molecule(value)
+    ):
+        return True
     return not importable(kind) or module_reads.is_own(sys.modules.get(kind.__module__))
 
 
-def _look(variables: dict[str, Any]) -> Look | None:
+def _public(value: Any) -> dict[str, Any]:
+    """The attributes of an object that are neither private nor caches."""
+    held = getattr(value.__self__ if type(value) is types.MethodType else value, "__dict__", None)
+    if type(held) is not dict:
+        return {}
+    kind = type(value)
+    return {
+        name: part
+        for name, part in held.items()
+        if type(name) is str
+        and not name.startswith("_")
+        and type(inspect.getattr_static(kind, name, None)) is not functools.cached_property
+    }
+
+
+def _captured(function: types.FunctionType, memory: Callable[[Any], bytes]) -> Capture:
+    walk = Walk(memory, in_worker=True)
+    walk.go(function)
+    return Capture(walk, 0)
+
+
+def _look(variables: dict[str, Any]) -> _Look | None:
     left: float = MOST_BYTES
 
     def memory(value: Any) -> bytes:
@@ -130,7 +195,7 @@ def _look(variables: dict[str, Any]) -> Look | None:
         return memory_of(value)
 
     try:
-        look = Look(variables, memory)
+        look = _Look(variables, memory)
     except _TooMuch:
         return None
     left = math.inf  # what is compared after the call ends in no error, however much the function has added

@@ -39,6 +39,12 @@ def is_molecule(value: Any) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
+def state_of(value: Any) -> tuple[bytes, dict[str, Any]]:
+    """A molecule without what functions that only read it keep in it: computed properties, private attributes."""
+    attributes = {name: part for name, part in vars(value).items() if not name.startswith("_")}
+    return value.ToBinary(_ALL & ~_COMPUTED), attributes
+
+
 def can_become(old: Any, new: Any) -> bool:
     """Whether a molecule can be given what its copy has: other properties, other conformers."""
     if old.ToBinary(_GRAPH) != new.ToBinary(_GRAPH):

@@ -1,4 +1,5 @@
-"""Detection, in a worker, of what tasks change of their process: directory, environment, module path, locale, settings.
+"""Detection, in a worker, of what tasks change of their process: directory, environment, module path, locale, settings,
+figures that they draw in.
 
 A plain loop makes such a change in the kernel, and the items after it see it. A task makes it in its worker, where some
 of the tasks that follow see it. Looked at are only functions that name what could change it (`os.chdir`, `os.environ`,
@@ -14,7 +15,7 @@ from typing import Any
 
 from . import context, settings
 
-_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS = range(5)
+_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES = range(6)
 _BY_NAME = {
     **dict.fromkeys(("chdir", "fchdir"), _DIRECTORY),
     **dict.fromkeys(("environ", "putenv", "unsetenv", "load_dotenv"), _ENVIRONMENT),
@@ -22,7 +23,9 @@ _BY_NAME = {
     **dict.fromkeys(("getcontext", "setcontext", "seterr", "set_printoptions"), _SETTINGS),
     **dict.fromkeys(("setrecursionlimit", "set_int_max_str_digits"), _SETTINGS),
     **dict.fromkeys(("set_option", "rcParams"), _SETTINGS),
+    **dict.fromkeys(("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot"), _FIGURES),
 }
+FIGURES = "pyplot's open figures"
 _BY_PAIR = {("sys", "path"): _PATH, ("pd", "options"): _SETTINGS, ("pandas", "options"): _SETTINGS}
 _OF_PROCESS_SHOWN = {"locale": "the locale", "zone": "the time zone", "umask": "the umask"}
 _SETTINGS_SHOWN = {
@@ -72,6 +75,17 @@ def _directory() -> str:
         return ""
 
 
+def _open_figures() -> list[tuple[int, int]]:
+    """Of each open figure of pyplot's its number, and how many things are drawn in it."""
+    managers: Any = sys.modules.get("matplotlib._pylab_helpers")
+    if managers is None:
+        return []
+    return [
+        (manager.num, sum(len(axes.get_children()) for axes in manager.canvas.figure.axes))
+        for manager in managers.Gcf.get_all_fig_managers()
+    ]
+
+
 def _variables(before: dict[str, str], now: dict[str, str]) -> list[str]:
     names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     return [f"os.environ[{name!r}]" for name in names]
@@ -89,6 +103,7 @@ _READ: dict[int, Callable[[], Any]] = {
     _PATH: lambda: list(sys.path),
     _OF_PROCESS: context.read,
     _SETTINGS: settings.read,
+    _FIGURES: _open_figures,
 }
 _SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
     _DIRECTORY: lambda *_: ["the working directory"],
@@ -96,4 +111,5 @@ _SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
     _PATH: lambda *_: ["sys.path"],
     _OF_PROCESS: _fields(_OF_PROCESS_SHOWN),
     _SETTINGS: _fields(_SETTINGS_SHOWN),
+    _FIGURES: lambda *_: [FIGURES],
 }

@@ -101,6 +101,7 @@ class _Inputs(threading.local):
     foreign: Callable[[Any], tuple[Any, tuple[Any, ...]]] | None = (
         None  # the same for those of other runtimes
     )
+    again: Callable[[], None] | None = None  # called when a call that was being packed is packed anew
     loading: Callable[[int], Any] | None = None
     shares: Callable[[int, str], Any] | None = None
     thawing: Callable[[Any, Callable[[pickle.PickleBuffer], bool]], bytes] | None = (
@@ -196,6 +197,8 @@ def encode(value: Any) -> Encoded:
     except Exception:  # lambdas, local classes and the like: cloudpickle knows more
         pass
     buffers.clear()
+    if inputs.again is not None:
+        inputs.again()
     return Encoded((inputs.thawing or dumps)(value, keep), buffers)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ...by_value import replacements
+from ...by_value import iterators, replacements
 from ...by_value.argument_names import Sent, in_arguments
+from ...by_value.iterators import ITERATORS
 from ...by_value.module_reads import is_own
 from ...by_value.pickling import meeting
 from ...diagnostics import notices
@@ -19,6 +20,8 @@ from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError, share
 from .sharing import Sharing
+
+MOST_IN_LINE = 1024  # bytes of names that each call carries; more are shared
 
 
 class Inputs(list[Future]):
@@ -81,10 +84,14 @@ def pack(
             replacements.look_at(value)
         elif kind is ModuleType and is_own(value):
             _tell_of_module(value, function)
+        elif kind in ITERATORS:
+            iterators.tell_of(kind, function_name(function), function)
     here = payload.inputs
-    before = here.packing, here.foreign  # of a call whose arguments submit tasks while they are pickled
+    # of a call whose arguments submit tasks while they are pickled
+    before = here.packing, here.foreign, here.again
     here.packing = lambda future: _place(owner, sharing, future, inputs)
     here.foreign = lambda thing: _foreign(sharing, thing, inputs)
+    here.again = inputs.forget
     try:
         encoded = encode(body)
     except (FailedInput, AwaitedInput, UsageError, KeyboardInterrupt):
@@ -98,42 +105,55 @@ def pack(
         passed = (KeyboardInterrupt,)
         raise payload.explain_argument(function_name(function), args, kwargs, error, passed) from error
     finally:
-        here.packing, here.foreign = before
+        here.packing, here.foreign, here.again = before
     if inputs.shares:
         inputs.needs = sharing.group(inputs.shares)
     return encoded
 
 
-def pack_with_names(
-    pack: Callable[..., Encoded],
-    body: Any,
-    with_names: Callable[[Any, Any], Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    inputs: Inputs,
-    readers: Callable[[], Collection[Any]],
-    encode: Callable[[Any], Encoded] = payload.encode,
-) -> Encoded:
-    """Pack what is to be sent, and with it what functions and objects among the arguments read by name of modules.
+class Packing:
+    """Packs what is to be sent, and with it what functions and objects among the arguments read by name of modules.
 
-    ``pack``: `pack` of some function; ``with_names`` returns the body with these names. ``readers``: functions that
-    read data of the user's modules, as may what the results of other tasks are made of.
+    ``pack``: `pack` of some function; ``with_names`` returns a body with these names. ``readers``: functions that read
+    data of the user's modules, as may what the results of other tasks are made of.
     """
-    before, meeting.met = meeting.met, []
-    try:
-        encoded = pack(body, args, kwargs, inputs, encode)
-        makers = readers() if inputs or inputs.held else None
-        names = in_arguments(encoded.data, meeting.met, makers, _shared_if_large)
-    finally:
-        meeting.met = before
-    if names is None:
-        return encoded
-    inputs.forget()
-    return pack(with_names(body, names), args, kwargs, inputs, encode)
+
+    def __init__(
+        self,
+        pack: Callable[..., Encoded],
+        with_names: Callable[[Any, Any], Any],
+        readers: Callable[[], Collection[Any]],
+    ) -> None:
+        self._pack = pack
+        self._with_names = with_names
+        self._readers = readers
+        self._names: Any = None  # once the arguments were packed
+
+    def __call__(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        body: Any,
+        encode: Callable[[Any], Encoded],
+        inputs: Inputs,
+    ) -> Encoded:
+        """Pack a body with these arguments; a second one with what the first has found out about them."""
+        if self._names is None:
+            before, meeting.met = meeting.met, []
+            try:
+                encoded = self._pack(body, args, kwargs, inputs, encode)
+                makers = self._readers() if inputs or inputs.held else None
+                self._names = in_arguments(encoded.data, meeting.met, makers, _shared_if_large)
+            finally:
+                meeting.met = before
+            if self._names is None:
+                return encoded
+            inputs.forget()
+        return self._pack(self._with_names(body, self._names), args, kwargs, inputs, encode)
 
 
 def _shared_if_large(names: Sent) -> Sent | Shared:
-    return names if len(names.data) <= payload.INLINE_MAX else share(names)
+    return names if len(names.data) <= MOST_IN_LINE else share(names)
 
 
 def _tell_of_module(module: ModuleType, function: Any) -> None:

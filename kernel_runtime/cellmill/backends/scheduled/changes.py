@@ -9,6 +9,7 @@ from typing import Any
 
 from ...by_value.changed_arguments import changed_arguments
 from ...diagnostics import notices
+from ...process_context.process_looks import FIGURES
 
 
 def hear(data: bytes, named: Callable[[str], Any]) -> None:
@@ -18,6 +19,14 @@ def hear(data: bytes, named: Callable[[str], Any]) -> None:
         _of_arguments(name, variables, named(name))
         return
     new = [variable for variable in variables if notices.is_new((name, variable))]
+    if FIGURES in new:
+        new.remove(FIGURES)
+        notices.warn(
+            f"tasks of {name} draw in {FIGURES} of their workers: here these do not change, and show nothing of it. "
+            "Return the data and draw it here; or end with display(figure) or figure.savefig(...), and with "
+            "plt.close(figure).",
+            named(name),
+        )
     if new:
         shown = notices.listed(new)
         notices.warn(f"tasks of {name} change {shown}. {notices.stays_there(shown, len(new))}", named(name))

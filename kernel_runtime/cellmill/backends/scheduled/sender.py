@@ -24,7 +24,7 @@ from ...serialization.unpacked import with_names
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map
-from .call_encoding import AwaitedInput, FailedInput, Inputs, add_input, pack, pack_with_names
+from .call_encoding import AwaitedInput, FailedInput, Inputs, Packing, add_input, pack
 from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
@@ -156,7 +156,7 @@ class Sender:
         while True:
             number, draws = self._drawn.call(function, draws)
             try:
-                packed = partial(self._packed, function, args, kwargs)
+                packed = partial(self._packing(function, with_names), args, kwargs)
                 if number:
                     body: Any = args if not kwargs else [args, kwargs]
                     if draws is not None:
@@ -185,18 +185,9 @@ class Sender:
                     run, failed.cause, call_text(function_name(function), args, kwargs, Future)
                 )
 
-    def _packed(
-        self,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        body: Any,
-        encode: Callable[[Any], Encoded],
-        inputs: Inputs,
-    ) -> Encoded:
-        packing = partial(pack, self.host, self.host.sharing, function)
-        readers = self.functions.readers
-        return pack_with_names(packing, body, with_names, args, kwargs, inputs, readers, encode)
+    def _packing(self, function: Any, with_names: Callable[[Any, Any], Any]) -> Packing:
+        host = self.host
+        return Packing(partial(pack, host, host.sharing, function), with_names, self.functions.readers)
 
     def _send(
         self,
@@ -337,9 +328,7 @@ class Sender:
             try:
                 inputs = Inputs()
                 body = body if draws is None else {**body, "draws": draws}
-                packing = partial(pack, self.host, self.host.sharing, function)
-                readers = self.functions.readers
-                encoded = pack_with_names(packing, body, _named_chunk, args, {}, inputs, readers)
+                encoded = self._packing(function, _named_chunk)(args, {}, body, encode, inputs)
                 for before in options.after:
                     add_input(self.host, before, inputs)
             except FailedInput as failed:

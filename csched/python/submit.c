@@ -53,13 +53,20 @@ static int reporting_changed(const csched_plain_t *plain)
            PyList_Size(plain->log_handlers) != plain->handler_count;
 }
 
+/* Whether a list of the module `sys` differs from a copy of it: 1, 0; -1: an error is set */
+static int list_changed(const char *name, PyObject *copy)
+{
+    PyObject *list = PySys_GetObject(name); /* borrowed */
+    return list ? PyObject_RichCompareBool(list, copy, Py_NE) : 1;
+}
+
 /* Quick check without releasing the GIL: 1 changed, 0 not; -1: an error is set */
 static int context_changed(const csched_plain_t *plain)
 {
-    PyObject *path = PySys_GetObject("path"); /* borrowed */
-    if (!path || csched_context_digest() != plain->digest || reporting_changed(plain))
+    if (csched_context_digest() != plain->digest || reporting_changed(plain))
         return 1;
-    return PyObject_RichCompareBool(path, plain->path, Py_NE);
+    int changed = list_changed("path", plain->path);
+    return changed ? changed : list_changed("argv", plain->arguments);
 }
 
 /* 1: a task may be sent as it is; 0: something must be done before; -1: an error is set */

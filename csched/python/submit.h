@@ -20,7 +20,8 @@ typedef struct {
     void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
     uint64_t digest;      /* the process context that workers have: csched_context_digest then, */
-    void *path;           /* and a list that was equal to sys.path */
+    void *path;           /* a list that was equal to sys.path, */
+    void *arguments;      /* and one that was equal to sys.argv */
     void *warnings;       /* the namespace of that module, */
     void *filters;        /* the list that its `filters` were, */
     void *first_filter;   /* the first of them, and how many */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import json.encoder
 import math
@@ -44,6 +45,27 @@ def test_a_constant_in_a_module_of_a_package(pool: Executor, monkeypatch: pytest
         patch.setattr(json.encoder, "INFINITY", "much")
         assert run(pool, infinity) == {"much"}
     assert run(pool, infinity) == {math.inf}
+
+
+def test_builtins(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new one, and one in the place of Python's."""
+
+    def asked(value: int) -> Any:
+        return abs(value), cellmill_test_builtin  # type: ignore[name-defined]  # noqa: F821
+
+    def mine(value: int) -> str:
+        return f"mine {value}"
+
+    for number in (1, 2):
+        monkeypatch.setattr(builtins, "cellmill_test_builtin", number, raising=False)
+        assert pool.submit(asked, 3).result(SECONDS) == (3, number)
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "abs", mine)
+        assert pool.submit(asked, 3).result(SECONDS) == ("mine 3", 2)
+    assert run(pool, asked) == {(value, 2) for value in range(6)}
+    monkeypatch.undo()
+    with pytest.raises(NameError, match="cellmill_test_builtin"):
+        pool.submit(asked, 3).result(SECONDS)
 
 
 def test_a_new_name(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,20 @@ def test_path(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert pool.submit(eval, expression).result() == 7
 
 
+def test_arguments_of_the_program(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that are set between calls, and added to the list."""
+
+    def asked() -> list[str]:
+        return sys.argv
+
+    assert pool.submit(asked).result() == sys.argv
+    for arguments in (["program", "--quick"], ["other"]):
+        monkeypatch.setattr(sys, "argv", arguments)
+        assert pool.submit(asked).result() == arguments
+    sys.argv.append("last")
+    assert pool.submit(asked).result() == ["other", "last"]
+
+
 def test_new_workers_see_it_too(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CELLMILL_TEST", "early")

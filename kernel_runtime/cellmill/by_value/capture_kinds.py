@@ -202,6 +202,8 @@ class Walk:
             if value is not ABSENT:
                 self._todo.append((value, key))
                 self._of_module(value, function.__code__)
+            else:
+                module_reads.of_builtin(self, key)
         for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             value = cell_value(cell)
             self.note(CELL, cell, "cell_contents", value, key)

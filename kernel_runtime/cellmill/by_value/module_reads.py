@@ -48,6 +48,8 @@ _BY_TEXT = frozenset(
     ("getattr", "hasattr", "vars", "dir", "__dict__")
 )  # ways to data by another name than its own
 _brought: set[tuple[str, str]] = set()  # data that functions took along
+_BUILTINS = dict(vars(builtins))  # as they were when this module was imported
+CONSTANTS = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
 _own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
 # by module, what of it cannot be pickled, as it was first seen
@@ -109,6 +111,25 @@ def of_imports(walk: Entries, code: types.CodeType, package: str | None) -> Iter
             of_module(walk, module, code)
             found.append(module)
     return found
+
+
+def of_builtin(walk: Entries, name: str) -> None:
+    """Add what code finds under this name among the builtins, if the user has set that."""
+    if walk.in_worker:
+        return
+    namespace = vars(builtins)
+    value = namespace.get(name, ABSENT)
+    walk.note(ITEM, namespace, name, value, name)
+    if value is ABSENT or _BUILTINS.get(name, ABSENT) is value:
+        return
+    modules = {home(value), getattr(value, "__module__", None)}
+    if (
+        type(value) in CONSTANTS
+        or not MAINS.isdisjoint(modules)
+        or any(is_own(sys.modules.get(m or "")) for m in modules)
+    ):
+        walk.package_names["builtins", name] = value
+        walk.follow((value,), name)
 
 
 def _will_be_own(name: str) -> bool:
@@ -200,6 +221,8 @@ def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None
     namespace = vars(module)
     for key in sorted(names):
         value = namespace.get(key, ABSENT)
+        if value is ABSENT:
+            of_builtin(walk, key)
         if key.startswith("__") or (value is ABSENT and hasattr(builtins, key)):
             continue
         shown = f"{module.__name__}.{key}"

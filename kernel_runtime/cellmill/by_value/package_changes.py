@@ -19,14 +19,13 @@ from ..diagnostics import notices
 from ..errors import UsageError
 from . import module_reads
 from .capture_entries import ITEM, Entries
-from .module_reads import is_own
+from .module_reads import CONSTANTS, is_own
 from .references import ABSENT, names_used
 from .replacements import MAINS, home
 
 Place = tuple[str, str]  # a module, and a name in it
 Names = dict[Place, Any]
 
-_CONSTANTS = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _OF_A_PROCESS = frozenset(
     ("sys", "os", "time", "builtins", "threading", "multiprocessing", "logging", "warnings")
 )
@@ -61,7 +60,7 @@ def _is_left_out(module: types.ModuleType, name: str) -> bool:
 
 def _of_name(walk: Entries, namespace: dict[str, Any], module: str, key: str, value: Any) -> None:
     shown = f"{module}.{key}"
-    if type(value) in _CONSTANTS:
+    if type(value) in CONSTANTS:
         walk.note(ITEM, namespace, key, value, shown)
         walk.package_names[module, key] = value
     elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) or _is_mock(value):
@@ -144,7 +143,7 @@ def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
         if owner is None:
             continue
         here = vars(owner).get(name, ABSENT)
-        same = type(here) is type(value) and type(value) in _CONSTANTS and (here == value or here != here)
+        same = type(here) is type(value) and type(value) in CONSTANTS and (here == value or here != here)
         if not same and here is not value:
             yield place, value
 

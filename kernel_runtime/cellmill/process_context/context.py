@@ -1,4 +1,4 @@
-"""The process state that tasks can see: directory, environment, module path, locale, reporting, settings."""
+"""The process state that tasks can see: directory, environment, module path, arguments, locale, reporting, settings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class OfProcess(NamedTuple):
     locale: str = ""  # of all categories, as C writes it
     zone: tuple[object, ...] = ()  # of local time: names, and seconds west of UTC
     umask: int = -1  # permissions that new files do not have
+    arguments: tuple[str, ...] = ()  # sys.argv
 
 
 def read() -> OfProcess:
     """Read what this process has now."""
     zone = (time.tzname, time.timezone, time.altzone)
-    return OfProcess(locale.setlocale(locale.LC_ALL), zone, _umask())
+    return OfProcess(locale.setlocale(locale.LC_ALL), zone, _umask(), tuple(sys.argv))
 
 
 def _umask() -> int:
@@ -90,6 +91,8 @@ def _adopt_of_process(now: OfProcess, before: OfProcess) -> None:
     if now.locale and now.locale != before.locale:
         with contextlib.suppress(locale.Error):
             locale.setlocale(locale.LC_ALL, now.locale)
+    if now.arguments and now.arguments != before.arguments:
+        sys.argv[:] = now.arguments
     if now.umask >= 0 and now.umask != before.umask:
         os.umask(now.umask)
 

@@ -34,8 +34,8 @@ _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without 
 
 
 class ContextWatch:
-    """Notices that the directory, the environment, the path, the locale, the time zone, the umask, filters of warnings
-    or log levels changed since the last look.
+    """Notices that the directory, the environment, the path, the program's arguments, the locale, the time zone, the
+    umask, filters of warnings or log levels changed since the last look.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -45,12 +45,13 @@ class ContextWatch:
         run_registry.watch_cells(self.reporting)
         self.digest = 0  # of the context at the last look
         self.path: list[str] = []
+        self.arguments: list[str] = []
 
     def touched(self) -> bool:
         """Like `changed`, as a check of 0.4 us that keeps the GIL; exact with glibc only."""
         return (
             bool(with_gil.csched_context_digest() != self.digest)
-            or (self._seen is not None and sys.path != self.path)
+            or (self._seen is not None and (sys.path != self.path or sys.argv != self.arguments))
             or self.reporting.touched()
         )
 
@@ -73,6 +74,6 @@ class ContextWatch:
             of_process,
         ):
             return False
-        self.path = list(sys.path)
+        self.path, self.arguments = list(sys.path), list(sys.argv)
         self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings, of_process)
         return True

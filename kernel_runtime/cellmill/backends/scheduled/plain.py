@@ -149,8 +149,10 @@ class PlainSubmit:
             pool.sync_context()
         context = pool.context
         if not form.path or self._kept["path"] is not context.path or form.digest != context.digest:
-            self._kept["path"], form.digest = context.path, context.digest
+            self._kept["path"], self._kept["arguments"] = context.path, context.arguments
+            form.digest = context.digest
             self._keep("path")
+            self._keep("arguments")
         self._keep_reporting(context.reporting)
         return start
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, UsageError
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import Abilities, elsewhere
 from tests.support.helpers import SECONDS
 
 SOURCE = """
@@ -210,3 +210,36 @@ def test_data_that_cannot_be_pickled(ex: Executor, own: ModuleType) -> None:
         return own.scale * x, type(own.table).__name__
 
     assert ex.submit(call, both, 2).result(SECONDS) == (12, "list")
+
+
+def test_shared_objects(ex: Executor, own: ModuleType) -> None:
+    """As arguments, in a list, and as a variable of the function."""
+    model = ex.share(own.Model(4))
+    models = ex.share([own.Model(4)])
+
+    def of_a_variable() -> int:
+        return rated(model)
+
+    def first(them: Any) -> int:
+        return rated(them[0])
+
+    for rate in (1, 5):
+        own.Base.rate = rate
+        assert ex.submit(rated, model).result(SECONDS) == rate + 2 + 12
+        assert ex.submit(first, models).result(SECONDS) == rate + 2 + 12
+        assert ex.submit(of_a_variable).result(SECONDS) == rate + 2 + 12
+
+
+@elsewhere
+def test_what_prepares_workers(another: Callable[..., Executor], able: Abilities, own: ModuleType) -> None:
+    """An initializer with its arguments, and a call on each worker."""
+    own.Base.rate, own.scale = 5, 7
+
+    def prepare(model: Any) -> None:
+        sys.cellmill_test_prepared = (own.scale, rated(model))  # type: ignore[attr-defined]
+
+    executor = another(initializer=prepare, initargs=(own.Model(4),))
+    prepared = executor.run_on_workers(lambda: sys.cellmill_test_prepared)  # type: ignore[attr-defined]
+    assert prepared == [(7, 5 + 7 + 12)] * able.workers
+    own.scale = 8
+    assert executor.run_on_workers(lambda: own.scaled(2)) == [16] * able.workers

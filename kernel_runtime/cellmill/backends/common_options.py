@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..by_value.pickling import dumps
+from ..by_value.argument_names import pickled_call
 from ..cell_output.transcript import OUTPUT_LINES, Settings, whole_lines
 
 
@@ -27,8 +27,8 @@ class CommonOptions:
         return [self.preload] if isinstance(self.preload, str) else list(self.preload)
 
     def pickled_initializer(self) -> bytes | None:
-        """Return (initializer, initargs) as it is sent to workers; None where there is none."""
-        return dumps((self.initializer, self.initargs)) if self.initializer is not None else None
+        """Return the call of the initializer as it is sent to workers; None where there is none."""
+        return pickled_call(self.initializer, self.initargs) if self.initializer is not None else None
 
     @property
     def shown(self) -> Settings:

@@ -24,8 +24,9 @@ from .capture_entries import ITEM
 from .capture_kinds import Walk
 from .module_reads import Brought, Reads, is_own
 from .package_changes import Names, Patched, differing
-from .pickling import dumps
+from .pickling import dumps, meeting
 from .replacements import is_replacement
+from .worker_data import noting_own
 
 MOST_KNOWN = 64
 _TEXTS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
@@ -116,6 +117,17 @@ def in_arguments(
     if makers is not None and (makers or _earlier):
         return _known_of(found, tuple(met), (*makers, *_earlier.values())).sent(share)
     return _known_of(found, tuple(met)).sent(share) if met or found else None
+
+
+def pickled_call(function: Any, args: tuple[Any, ...]) -> bytes:
+    """A call that prepares workers, with what it reads by name; for `call_pickled`."""
+    before, meeting.met = meeting.met, []
+    try:
+        data = dumps((function, args))
+        names = in_arguments(data, meeting.met, None, lambda sent: sent)
+    finally:
+        meeting.met = before
+    return pickle.dumps((names, data), 5)
 
 
 def read_by(met: Iterable[Any]) -> tuple[Reads, Names]:
@@ -213,6 +225,14 @@ class _Around:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         with self._names.found():
             return self.__wrapped__(*args, **kwargs)
+
+
+def call_pickled(data: bytes) -> None:
+    """Make a call as `pickled_call` has sent it."""
+    names, call = pickle.loads(data)
+    function, args = pickle.loads(call)
+    with found_by_name(names), noting_own():
+        function(*args)
 
 
 def found_by_name(names: Along | None) -> contextlib.AbstractContextManager[None]:

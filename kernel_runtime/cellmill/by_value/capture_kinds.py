@@ -287,6 +287,8 @@ class Walk:
         elif kind.__module__ in _OURS:
             if hasattr(value, "__wrapped__"):
                 self.attribute(value, "__wrapped__", name)
+            elif kind.__name__ == "Shared" and not self.in_worker and not value.closed:
+                self.follow(module_reads.classes_in(value.value), name)
         elif issubclass(kind, Enum):
             self.follow((kind, value.value), name)
         elif kind is types.BuiltinFunctionType:

@@ -20,6 +20,7 @@ from abc import ABCMeta
 from collections import Counter
 from collections.abc import Callable, Iterable, Set
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 from ..diagnostics import notices
@@ -50,6 +51,7 @@ _BY_TEXT = frozenset(
 _brought: set[tuple[str, str]] = set()  # data that functions took along
 _BUILTINS = dict(vars(builtins))  # as they were when this module was imported
 CONSTANTS = frozenset((bool, int, float, complex, str, bytes, type(None)))
+_CONTAINERS, _MOST_MEMBERS = (list, tuple, set, frozenset), 1000  # that are looked at for classes
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
 _own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
 # by module, what of it cannot be pickled, as it was first seen
@@ -200,6 +202,13 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
         if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
             walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
             walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
+
+
+def classes_in(value: Any) -> list[type]:
+    """The user's classes of an object, and of its members if it is a container."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, _CONTAINERS) else ()
+    kinds = {type(value), *map(type, islice(parts, _MOST_MEMBERS))}
+    return [kind for kind in kinds if is_own(sys.modules.get(kind.__module__)) or not importable(kind)]
 
 
 def _functions_in(value: Any) -> Iterable[types.FunctionType]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
 from ..by_value import import_log, pickling, watched
-from ..by_value.argument_names import found_by_name
+from ..by_value.argument_names import call_pickled, found_by_name
 from ..by_value.first_calls import FirstCalls
 from ..by_value.watched import CHANGES
 from ..by_value.worker_data import noting_own
@@ -442,9 +442,7 @@ def main(fds: list[int], pipes: list[int], kernel_pidfd: int, config: dict[str, 
         worker.send_imports(list(worker.imports.imported.values()), inherited=True)
     if config.get("initializer"):
         try:
-            initializer, initargs = pickle.loads(config["initializer"])
-            with noting_own():
-                initializer(*initargs)
+            call_pickled(config["initializer"])
         except BaseException as error:
             worker.emit(with_gil.CSCHED_REPLY, 0, encode_error(error, "the initializer"))
             return INITIALIZER_FAILED

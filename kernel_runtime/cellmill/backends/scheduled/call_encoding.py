@@ -9,7 +9,7 @@ from typing import Any
 from ...by_value import iterators, replacements
 from ...by_value.argument_names import Sent, in_arguments
 from ...by_value.iterators import ITERATORS
-from ...by_value.module_reads import is_own
+from ...by_value.module_reads import classes_in, is_own
 from ...by_value.pickling import meeting
 from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
@@ -179,6 +179,8 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
     if type(future) is Shared:
         if inputs.shares is None:
             inputs.shares = set()
+        if meeting.met is not None:
+            meeting.met.extend(classes_in(future.value))
         return sharing.refer(future, inputs.shares)
     owned = is_owned_by(owner, future)
     if future._state not in OVER:

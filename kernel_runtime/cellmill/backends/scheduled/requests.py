@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ...by_value.capture import walked
 from ...errors import BackendError, UsageError
 from ...serialization import payload
 from ...serialization.exceptions import encode_error, load_error
@@ -74,7 +75,7 @@ class Requests:
         """Call ``function()`` on each of these workers, which are asked for once it is known that the function can be
         sent; their values in this order.
         """
-        body = encode_function(function)
+        body = encode_function(function, walk=walked(function))
         if body.buffers or body.size > payload.INLINE_MAX:
             raise UsageError(
                 "a function for run_on_workers must be small (8 kB pickled): share data by a file"

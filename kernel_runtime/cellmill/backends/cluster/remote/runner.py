@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from ....by_value import module_reads, watched
-from ....by_value.argument_names import found_by_name
+from ....by_value.argument_names import call_pickled, found_by_name
 from ....by_value.worker_data import noting_own
 from ....errors import PayloadError
 from ....process_context.settings import under
@@ -337,9 +337,7 @@ class RemoteRunner:
             for name in settings["preload"]:
                 __import__(name)
             if initializer is not None:
-                function, initargs = pickle.loads(initializer)
-                with noting_own():
-                    function(*initargs)
+                call_pickled(initializer)
         finally:
             self.thread = 0
             self.output.end()

@@ -115,13 +115,39 @@ static bool variables_changed(const csched_settings_t *settings)
     return false;
 }
 
+/* A new list of the results, without those of functions that raise. */
+static PyObject *results_of(PyObject *probes)
+{
+    PyObject *results = PyList_New(0);
+    for (Py_ssize_t i = 0; results && i < PyList_Size(probes); i++) {
+        PyObject *result = PyObject_CallNoArgs(PyList_GetItem(probes, i));
+        if (result && PyList_Append(results, result) < 0)
+            Py_CLEAR(results);
+        Py_XDECREF(result);
+    }
+    PyErr_Clear();
+    return results;
+}
+
+static bool probes_changed(const csched_settings_t *settings)
+{
+    if (!settings->probes || !PyList_Size(settings->probes))
+        return false;
+    PyObject *results = results_of(settings->probes);
+    int differ = results && settings->probed ? PyObject_RichCompareBool(results, settings->probed, Py_NE) : 1;
+    Py_XDECREF(results);
+    PyErr_Clear();
+    return differ != 0;
+}
+
 int csched_settings_changed(csched_settings_t *settings, int in_a_row)
 {
     if (Py_GetRecursionLimit() != settings->recursion_seen || variables_changed(settings) ||
         (settings->decimal && digest_decimal(settings) != settings->decimal_seen) ||
         digits_now(settings) != settings->digits_seen)
         return 1;
-    return !in_a_row && (PyDict_Size(settings->modules) != settings->module_count || options_changed(settings));
+    return !in_a_row && (PyDict_Size(settings->modules) != settings->module_count || options_changed(settings) ||
+                         probes_changed(settings));
 }
 
 void csched_settings_note(csched_settings_t *settings)
@@ -132,6 +158,8 @@ void csched_settings_note(csched_settings_t *settings)
     settings->decimal_seen = settings->decimal ? digest_decimal(settings) : 0;
     settings->options_seen = settings->options ? digest_options(settings->options, 0) : 0;
     note_dicts(settings);
+    Py_XDECREF((PyObject *)settings->probed);
+    settings->probed = settings->probes ? results_of(settings->probes) : NULL;
     for (int i = 0; i < 2; i++) {
         PyObject *before = settings->values[i];
         settings->values[i] = settings->variables[i] ? value_of(settings, settings->variables[i]) : NULL;
@@ -145,4 +173,6 @@ void csched_settings_forget(csched_settings_t *settings)
         Py_XDECREF((PyObject *)settings->values[i]);
         settings->values[i] = NULL;
     }
+    Py_XDECREF((PyObject *)settings->probed);
+    settings->probed = NULL;
 }

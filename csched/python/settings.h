@@ -19,11 +19,13 @@ typedef struct {
     int64_t recursion_seen;
     void *modules; /* sys.modules, and its noted size */
     int64_t module_count;
-    void *options; /* dict of dicts: options of pandas and matplotlib; NULL: neither is imported */
+    void *options; /* dict of dicts: options of libraries; NULL: none of them is imported */
     uint64_t options_seen;
     void *dicts[40];         /* these dicts, each after the one that it is in, */
     uint64_t versions[40];   /* their versions (dict_version.h) when the options were noted, */
     uint32_t dict_count;     /* 0: more than that, or versions unknown */
+    void *probes;            /* list of functions without arguments; another result is another setting */
+    void *probed;            /* list of what they gave.  Owned */
 } csched_settings_t; /* borrowed references but for the values */
 
 /* Whether the settings differ from those noted. In a row of calls: checks only what can change within microseconds. */

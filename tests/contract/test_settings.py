@@ -28,6 +28,19 @@ def over(_: Any = None) -> str:
     return str(numpy.geterr()["over"])
 
 
+def output_of_estimators(_: Any = None) -> str:
+    import sklearn
+
+    return str(sklearn.get_config()["transform_output"])
+
+
+def chemistry(_: Any = None) -> tuple[str, bool, bool]:
+    from rdkit import Chem, rdBase
+    from rdkit.Chem import rdDepictor
+
+    return rdBase.LogStatus(), Chem.GetUseLegacyStereoPerception(), rdDepictor.GetPreferCoordGen()
+
+
 def test_decimal_context(ex: Executor) -> None:
     outside = precision()
     with decimal.localcontext() as context:
@@ -42,6 +55,46 @@ def test_decimal_context(ex: Executor) -> None:
     assert later.result(SECONDS) == 60
     assert after.result(SECONDS) == outside
     assert list(ex.map(precision, range(10))) == [outside] * 10
+
+
+def test_configuration_of_scikit_learn(ex: Executor) -> None:
+    sklearn = pytest.importorskip("sklearn")
+    outside = output_of_estimators()
+    with sklearn.config_context(transform_output="pandas"):
+        inside = [ex.submit(output_of_estimators) for _ in range(20)]
+        mapped = list(ex.map(output_of_estimators, range(50)))
+    after = ex.submit(output_of_estimators)
+    assert [f.result(SECONDS) for f in inside] == ["pandas"] * 20
+    assert mapped == ["pandas"] * 50
+    assert after.result(SECONDS) == outside
+
+
+def test_logs_and_switches_of_rdkit(ex: Executor) -> None:
+    """Each change reaches the next call, and is undone."""
+    Chem = pytest.importorskip("rdkit.Chem")
+    from rdkit import RDLogger
+    from rdkit.Chem import rdDepictor
+
+    outside = chemistry()
+    assert ex.submit(chemistry).result(SECONDS) == outside
+    try:
+        for change in (
+            lambda: RDLogger.DisableLog("rdApp.*"),
+            lambda: Chem.SetUseLegacyStereoPerception(False),
+            lambda: rdDepictor.SetPreferCoordGen(True),
+            lambda: RDLogger.EnableLog("rdApp.error"),
+        ):
+            change()
+            assert ex.submit(chemistry).result(SECONDS) == chemistry() != outside
+            assert set(ex.map(chemistry, range(20))) == {chemistry()}
+    finally:
+        RDLogger.DisableLog("rdApp.*")
+        for name in ("warning", "error"):
+            RDLogger.EnableLog(f"rdApp.{name}")
+        Chem.SetUseLegacyStereoPerception(True)
+        rdDepictor.SetPreferCoordGen(False)
+    assert chemistry() == outside
+    assert ex.submit(chemistry).result(SECONDS) == outside
 
 
 def test_numpy_errors(ex: Executor) -> None:

@@ -41,6 +41,7 @@ LAYERS = [
         "process_context.reporting",
         "process_context.native_threads",
         "process_context.settings",
+        "process_context.library_settings",
         "process_context.context",
         "process_context.process_looks",
         "process_context.process_tree",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import context, settings
+from . import context, library_settings, settings
 
 _DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES = range(6)
 _BY_NAME = {
@@ -22,7 +22,9 @@ _BY_NAME = {
     **dict.fromkeys(("setlocale", "tzset", "umask"), _OF_PROCESS),
     **dict.fromkeys(("getcontext", "setcontext", "seterr", "set_printoptions"), _SETTINGS),
     **dict.fromkeys(("setrecursionlimit", "set_int_max_str_digits"), _SETTINGS),
-    **dict.fromkeys(("set_option", "rcParams"), _SETTINGS),
+    **dict.fromkeys(("set_option", "rcParams", "set_config"), _SETTINGS),
+    **dict.fromkeys(("DisableLog", "EnableLog"), _SETTINGS),
+    **dict.fromkeys((f"Set{name}" for name in library_settings.FLAGS), _SETTINGS),
     **dict.fromkeys(("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot"), _FIGURES),
 }
 FIGURES = "pyplot's open figures"
@@ -36,6 +38,8 @@ _SETTINGS_SHOWN = {
     "arrays": "numpy's print options",
     "tables": "pandas' options",
     "figures": "matplotlib's parameters",
+    "estimators": "scikit-learn's configuration",
+    "molecules": "RDKit's logs or switches",
 }
 
 

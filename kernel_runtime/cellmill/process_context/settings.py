@@ -1,5 +1,5 @@
-"""Settings that values depend on: how decimals and arrays compute, how deep calls go, how numbers, tables and figures
-are shown.
+"""Settings that values depend on: how decimals, arrays, estimators and molecules compute, how deep calls go, how text,
+tables and figures look.
 
 Read in the kernel; put in force in workers: those that held when nothing was outstanding as the worker's own, any
 others with the tasks that were submitted under them, and only while these run. ``None`` is what Python or the library
@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import enum
 import importlib.util
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-_Undo = Callable[[], Any]
-_Pairs = tuple[tuple[str, Any], ...]
-_BASIC = (bool, int, float, str, type(None))
-_LATE = ("numpy", "pandas", "matplotlib")
-OF_A_THREAD = ("decimal", "errors", "arrays")  # of the settings
-_OWN_OF_A_PROCESS = ("backend", "interactive", "toolbar")  # of matplotlib's: what shows figures, and how
+from .library_settings import LIBRARIES, Pairs, Undo
+
+_LATE = frozenset(library.module for library in LIBRARIES.values())
+OF_A_THREAD = ("decimal", "errors", "arrays", "estimators")  # of the settings
 
 
 class DecimalContext(NamedTuple):
@@ -44,10 +40,12 @@ class Settings(NamedTuple):
     recursion: int = 0  # 0: what this process has
     digits: int = -1  # of numbers in text; -1: what this process has
     decimal: DecimalContext | None = None
-    errors: _Pairs | None = None  # numpy's error state
-    arrays: _Pairs | None = None  # numpy's print options
-    tables: _Pairs = ()  # pandas' options that are not as it begins with
-    figures: _Pairs = ()  # the same of matplotlib's rcParams
+    errors: Pairs | None = None  # numpy's error state
+    arrays: Pairs | None = None  # numpy's print options
+    tables: Pairs = ()  # pandas' options that are not as it begins with
+    figures: Pairs = ()  # the same of matplotlib's rcParams,
+    estimators: Pairs = ()  # of scikit-learn's configuration,
+    molecules: Pairs = ()  # and of RDKit's logs and the switches of its chemistry
 
 
 def read() -> Settings:
@@ -56,10 +54,7 @@ def read() -> Settings:
         sys.getrecursionlimit(),
         sys.get_int_max_str_digits(),
         _decimal(),
-        _errors(),
-        _arrays(),
-        _tables(),
-        _figures(),
+        *(library.read() for library in LIBRARIES.values()),
     )
 
 
@@ -95,7 +90,7 @@ _UNTOLD = Settings()
 _meant = _UNTOLD  # for a library that is imported later
 
 
-def put(now: Settings, before: Settings | None = None, own_process: bool = True) -> list[_Undo]:
+def put(now: Settings, before: Settings | None = None, own_process: bool = True) -> list[Undo]:
     """Put settings in force in this thread; what makes that undone. With ``before``, only what differs from it.
 
     Not ``own_process``: this is the kernel's, where those that hold for a process are as they should be.
@@ -105,13 +100,13 @@ def put(now: Settings, before: Settings | None = None, own_process: bool = True)
     return undo + _remembered(now, before) if own_process else undo
 
 
-def put_shared(now: Settings, before: Settings) -> list[_Undo]:
+def put_shared(now: Settings, before: Settings) -> list[Undo]:
     """Put those in force that hold for a whole process, where they differ; what makes that undone."""
     names = [name for name in Settings._fields if name not in OF_A_THREAD]
     return _put(names, now, before) + _remembered(now, before)
 
 
-def _put(names: Iterable[str], now: Settings, before: Settings | None) -> list[_Undo]:
+def _put(names: Iterable[str], now: Settings, before: Settings | None) -> list[Undo]:
     return [
         _PUT[name](getattr(now, name))
         for name in names
@@ -119,7 +114,7 @@ def _put(names: Iterable[str], now: Settings, before: Settings | None) -> list[_
     ]
 
 
-def _remembered(now: Settings, before: Settings | None) -> list[_Undo]:
+def _remembered(now: Settings, before: Settings | None) -> list[Undo]:
     _remember(now)
     was = before or _UNTOLD
     return [lambda: _remember(was)]
@@ -127,7 +122,7 @@ def _remembered(now: Settings, before: Settings | None) -> list[_Undo]:
 
 def with_shared(settings: Settings, process: Settings) -> Settings:
     """Return the settings with those of ``process`` that hold for all threads."""
-    return process._replace(decimal=settings.decimal, errors=settings.errors, arrays=settings.arrays)
+    return process._replace(**{name: getattr(settings, name) for name in OF_A_THREAD})
 
 
 def restore(found: Settings) -> None:
@@ -141,12 +136,12 @@ def restore(found: Settings) -> None:
 def _remember(meant: Settings) -> None:
     global _meant
     _meant = meant
-    late = meant.errors or meant.arrays or meant.tables or meant.figures
+    late = any(getattr(meant, name) for name in LIBRARIES)
     if late and _finder not in sys.meta_path and not all(name in sys.modules for name in _LATE):
         sys.meta_path.insert(0, _finder)
 
 
-def _put_recursion(limit: int) -> _Undo:
+def _put_recursion(limit: int) -> Undo:
     was = sys.getrecursionlimit()
     if limit:
         with contextlib.suppress(RecursionError):  # it is deeper already
@@ -154,7 +149,7 @@ def _put_recursion(limit: int) -> _Undo:
     return lambda: _put_recursion(was)
 
 
-def _put_digits(digits: int) -> _Undo:
+def _put_digits(digits: int) -> Undo:
     was = sys.get_int_max_str_digits()
     if digits >= 0:
         sys.set_int_max_str_digits(digits)
@@ -174,7 +169,7 @@ def _decimal() -> DecimalContext | None:
     return None if found == DecimalContext() else found
 
 
-def _put_decimal(wanted: DecimalContext | None) -> _Undo:
+def _put_decimal(wanted: DecimalContext | None) -> Undo:
     if wanted is None and "decimal" not in sys.modules:
         return int
     import decimal
@@ -208,176 +203,11 @@ def context_now() -> contextvars.Context:
     return context
 
 
-# -- numpy
-
-
-def _numpy() -> Any:
-    """Once its import is through."""
-    module = sys.modules.get("numpy")
-    return module if hasattr(module, "set_printoptions") and hasattr(module, "seterr") else None
-
-
-def _begun_with(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the settings of a process in which nothing was set."""
-    return contextvars.Context().run(read)
-
-
-def _plain(options: dict[str, Any]) -> _Pairs:
-    return tuple((name, value) for name, value in options.items() if isinstance(value, _BASIC))
-
-
-def _errors() -> _Pairs | None:
-    numpy = _numpy()
-    if numpy is None:
-        return None
-    now = numpy.geterr()
-    return None if now == _begun_with(numpy.geterr) else _plain(now)
-
-
-def _put_errors(wanted: _Pairs | None) -> _Undo:
-    numpy = _numpy()
-    if numpy is None:
-        return _put_errors_back
-    was = numpy.geterr()
-    numpy.seterr(**(_begun_with(numpy.geterr) if wanted is None else dict(wanted)))
-    return lambda: numpy.seterr(**was)
-
-
-def _put_errors_back() -> None:
-    """It came while others were in force."""
-    _put_errors(None)
-
-
-def _arrays() -> _Pairs | None:
-    numpy = _numpy()
-    if numpy is None:
-        return None
-    now = numpy.get_printoptions()
-    return None if now == _begun_with(numpy.get_printoptions) else _plain(now)
-
-
-def _put_arrays(wanted: _Pairs | None) -> _Undo:
-    numpy = _numpy()
-    if numpy is None:
-        return _put_arrays_back
-    was = numpy.get_printoptions()
-    numpy.set_printoptions(**(_begun_with(numpy.get_printoptions) if wanted is None else dict(wanted)))
-    return lambda: numpy.set_printoptions(**was)
-
-
-def _put_arrays_back() -> None:
-    _put_arrays(None)
-
-
-# -- pandas
-
-
-def _options() -> Any:
-    """The module in which it keeps them, once it is imported."""
-    found = (
-        sys.modules.get("pandas._config.config") if hasattr(sys.modules.get("pandas"), "DataFrame") else None
-    )
-    return found if hasattr(found, "_global_config") and hasattr(found, "_registered_options") else None
-
-
-def option_values() -> dict[str, Any] | None:
-    """Dicts, and dicts in them, of pandas' options and matplotlib's parameters; None: there are none to be seen."""
-    tables, figures = _options(), _matplotlib()
-    found = {"pandas": tables._global_config} if tables is not None else {}
-    return found | {"matplotlib": figures.rcParams} if figures is not None else found or None
-
-
-def _tables() -> _Pairs:
-    module = _options()
-    if module is None:
-        return ()
-    changed = []
-    for name, option in module._registered_options.items():
-        value: Any = module._global_config
-        for part in name.split("."):
-            value = value[part]
-        if value is not option.defval and value != option.defval and isinstance(value, _BASIC):
-            changed.append((name, value))
-    return tuple(sorted(changed))
-
-
-def _put_tables(wanted: _Pairs) -> _Undo:
-    module = _options()
-    if module is None:
-        return lambda: _put_tables(())
-    was, new = dict(_tables()), dict(wanted)
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of options that are going to be dropped: the kernel has warned of them
-        for name in was.keys() - new.keys():
-            module.reset_option(name)
-        for name, value in new.items():
-            if name not in was or was[name] != value:
-                module.set_option(name, value)
-    return lambda: _put_tables(tuple(was.items()))
-
-
-# -- matplotlib
-
-
-def _matplotlib() -> Any:
-    """Once its import is through."""
-    module = sys.modules.get("matplotlib")
-    return module if hasattr(module, "rcParams") and hasattr(module, "rcParamsOrig") else None
-
-
-def _figures() -> _Pairs:
-    module = _matplotlib()
-    if module is None:
-        return ()
-    begun_with = dict(dict.items(module.rcParamsOrig))
-    changed = []
-    for name, value in dict.items(module.rcParams):
-        if value is not begun_with.get(name) and name not in _OWN_OF_A_PROCESS:
-            now = _in_basic_types(value)
-            if now is not None and now != _in_basic_types(begun_with.get(name)):
-                changed.append((name, now[0]))
-    return tuple(sorted(changed))
-
-
-def _in_basic_types(value: Any) -> tuple[Any] | None:
-    """Return an equal value of basic types in a tuple, which a worker without matplotlib can read; None where there
-    is none.
-    """
-    if isinstance(value, enum.Enum):
-        value = value.value
-    if isinstance(value, (list, tuple)):
-        inner = [_in_basic_types(each) for each in value]
-        return None if None in inner else (tuple(each[0] for each in inner if each),)
-    if type(value).__name__ == "Cycler":
-        return (repr(value),)
-    return (value,) if isinstance(value, _BASIC) else None
-
-
-def _put_figures(wanted: _Pairs) -> _Undo:
-    module = _matplotlib()
-    if module is None:
-        return lambda: _put_figures(())
-    was, new = dict(_figures()), dict(wanted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as above
-        for name in was.keys() - new.keys():
-            module.rcParams[name] = module.rcParamsOrig[name]
-        for name, value in new.items():
-            if name not in was or was[name] != value:
-                module.rcParams[name] = value
-    return lambda: _put_figures(tuple(was.items()))
-
-
-_PUT: dict[str, Callable[[Any], _Undo]] = {
+_PUT: dict[str, Callable[[Any], Undo]] = {
     "recursion": _put_recursion,
     "digits": _put_digits,
     "decimal": _put_decimal,
-    "errors": _put_errors,
-    "arrays": _put_arrays,
-    "tables": _put_tables,
-    "figures": _put_figures,
+    **{name: library.put for name, library in LIBRARIES.items()},
 }
 
 
@@ -398,13 +228,9 @@ class _Finder:
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            if name == "numpy":
-                _put_errors(_meant.errors)
-                _put_arrays(_meant.arrays)
-            elif name == "pandas":
-                _put_tables(_meant.tables)
-            else:
-                _put_figures(_meant.figures)
+            for field, library in LIBRARIES.items():
+                if library.module == name:
+                    library.put(getattr(_meant, field))
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

@@ -11,7 +11,7 @@ import decimal
 import sys
 from typing import Any
 
-from ...process_context import settings
+from ...process_context import library_settings, settings
 from ...process_context.settings import Settings
 from .scheduler import ffi, with_gil
 
@@ -72,11 +72,11 @@ class _Seen:
         found: list[Any] = [
             getattr(sys.modules.get(f"numpy.{module}"), name, None) for module, name in _VARIABLES
         ]
-        found += [settings.decimal_variable(), settings.option_values()]
+        found += [settings.decimal_variable(), library_settings.option_values(), library_settings.probes()]
         self._kept = found
         for i in range(2):
             form.variables[i] = _pointer(found[i])
-        form.decimal, form.options = _pointer(found[2]), _pointer(found[3])
+        form.decimal, form.options, form.probes = map(_pointer, found[2:])
         self.blind = found[2] is not None and not WORDS
         form.words[0 : len(WORDS)] = WORDS
         form.word_count = len(WORDS)

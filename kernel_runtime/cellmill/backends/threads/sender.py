@@ -11,8 +11,8 @@ from ... import run_registry
 from ...diagnostics.naming import call_text
 from ...diagnostics.signatures import check_call
 from ...futures import Future
-from ...process_context import thread_context
-from ...process_context.settings import context_now
+from ...process_context import library_settings, settings, thread_context
+from ...process_context.settings import Settings, Under, context_now
 from ...randomness import streams
 from ...serialization import shared
 from ...serialization.function_code import function_name
@@ -91,6 +91,7 @@ class ThreadsSender(Sender):
         if options.batch:
             return self._submit_to_batch(function, args, kwargs, options, run)
         check_call(function, args, kwargs)
+        function = _under(function, self.settings())
         if streams.seed is not None:
             function = self._drawn.in_thread(function)
         if options.plain:
@@ -181,7 +182,7 @@ class ThreadsSender(Sender):
         count = len(body["items"])
         if shared.used:
             function, body = shared.unshared((function, body))
-        given = body
+        given, function = body, _under(function, chunk.stream.settings)
         while True:
             inputs = Inputs()
             try:
@@ -219,8 +220,9 @@ class ThreadsSender(Sender):
             except StaleInput:
                 continue
 
-    def settings(self) -> None:
-        """See `Sender.settings`."""
+    def settings(self) -> Settings | None:
+        """Return this thread's settings where scikit-learn's are set, which do not go with a context; else None."""
+        return settings.read() if library_settings.read_estimators() else None
 
     def _context(self, run: int, chunk: Chunk) -> Any:
         """The context of the thread that made the call, or called `map`; chunks are sent by any thread that has
@@ -231,3 +233,8 @@ class ThreadsSender(Sender):
             return own.copy()
         found = run_registry.find(run, self.host) if run != NO_RUN else None
         return found.context.copy() if found is not None else context_now()
+
+
+def _under(function: Any, found: Settings | None) -> Any:
+    """The function, called under settings of its own."""
+    return function if found is None else Under(found, function, own_process=False)

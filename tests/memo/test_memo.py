@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
+import importlib
 import os
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy
 import pytest
 
@@ -19,6 +22,19 @@ from cellmill import Executor, UsageError
 from cellmill.memo import calls, sources
 from tests.support import tasks
 from tests.support.helpers import Gate
+
+_SOURCE = """
+scale = 2
+
+def scaled(x):
+    return scale * x
+
+class Kind:
+    rate = 1
+
+    def of(self, x):
+        return self.rate * x
+"""
 
 
 def memo(function: Callable[..., Any], ex: Executor, **options: Any) -> Any:
@@ -42,6 +58,59 @@ def test_an_equal_call_gives_what_was_kept(ex: Executor, tmp_path: Path) -> None
         assert f.cache_clear() == 3
         assert f(3).result() == [9]
         assert ran.read_text() == "3 4 3 3 "
+
+
+def test_settings_that_values_depend_on_count(ex: Executor) -> None:
+    """And where all is as it was, so is what is found."""
+
+    def third() -> str:
+        return str(decimal.Decimal(1) / 3)
+
+    def shown() -> str:
+        return repr(numpy.array([1 / 3]))
+
+    def plot() -> int:
+        return 1
+
+    for function, setting in (
+        (third, lambda: decimal.localcontext(decimal.Context(prec=5))),
+        (shown, lambda: numpy.printoptions(precision=2)),
+        (plot, lambda: matplotlib.rc_context({"lines.linewidth": 7.5})),
+    ):
+        f = memo(function, ex)
+        assert f().result() == f().result() == function()
+        assert f.cache_info()[:2] == (1, 1)
+        with setting():
+            assert f().result() == f().result() == function()
+            assert f.cache_info()[:2] == (2, 2)
+        assert f().result() == function()
+        assert f.cache_info()[:2] == (3, 2)
+
+
+def test_what_arguments_read_of_modules_counts(
+    ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions and classes, of the user's modules and of cells."""
+    (tmp_path / "cellmill_test_memo_module.py").write_text(_SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("cellmill_test_memo_module")
+
+    def call(function: Any, x: int) -> Any:
+        return function(x)
+
+    def of(kind: Any, x: int) -> Any:
+        return kind.of(x)
+
+    f, g = memo(call, ex), memo(of, ex)
+    try:
+        for number in (3, 5, 3):
+            own.scale = own.Kind.rate = number
+            assert f(own.scaled, 4).result() == 4 * number
+            assert f(lambda x: own.scale * x, 4).result() == 4 * number
+            assert g(own.Kind(), 4).result() == 4 * number
+        assert (f.cache_info().hits, g.cache_info().hits) == (2, 1)
+    finally:
+        sys.modules.pop(own.__name__)
 
 
 def test_each_has_a_value_of_its_own(ex: Executor) -> None:

@@ -77,9 +77,13 @@ class Look:
 
 
 def process_look_of(function: Any) -> ProcessLook | None:
-    """Return what of the process a function and its helpers could change, by the names in their code.
+    """Return what of the process a function and its helpers could change, by the names in their code."""
+    return look_for(all_names_used(function))
 
-    Of the body of a loop or a task: by its code and the variables that it refers to.
+
+def all_names_used(function: Any) -> set[str]:
+    """Return the names in the code of a function and its helpers. Of the body of a loop or a task: in its code, and in
+    that of the variables that it refers to.
     """
     names = {getattr(function, "__name__", "")}
     roots = [function.__func__ if type(function) is types.MethodType else function]
@@ -91,7 +95,7 @@ def process_look_of(function: Any) -> ProcessLook | None:
         for helper in helpers_of(root):
             if type(helper) is types.FunctionType:
                 names |= names_used(helper.__code__)
-    return look_for(names)
+    return names
 
 
 class Watched:

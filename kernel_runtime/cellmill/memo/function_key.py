@@ -5,11 +5,14 @@ from __future__ import annotations
 import platform
 import sys
 import types
+from hashlib import blake2b
 from typing import Any
 
 from ..by_value.capture import Capture, walked
-from . import sources
-from .structure import Structure
+from ..by_value.watched import all_names_used
+from ..process_context import process_looks
+from . import settings_key, sources
+from .structure import SIZE, Structure
 
 FORMAT = 3  # of keys and of what is kept under them
 _MOST_TRIES = 3
@@ -27,10 +30,11 @@ class FunctionKey:
         self._digest: bytes | None = None
         self._capture: Capture | None = None
         self._files: tuple[str, ...] = ()
+        self._draws_figures = False
         self._stamps: list[Any] = []
 
     def digest(self) -> bytes:
-        """The present digest.
+        """The present digest, of the settings that values depend on, too, where some were set.
 
         Raises:
             Unkeyed: something that it refers to has none.
@@ -38,7 +42,8 @@ class FunctionKey:
         if self._digest is None or not self._fresh():
             self._compute()
         assert self._digest is not None
-        return self._digest
+        told = settings_key.told(figures=self._draws_figures)
+        return blake2b(self._digest + told, digest_size=SIZE).digest() if told else self._digest
 
     def _fresh(self) -> bool:
         return (
@@ -52,6 +57,7 @@ class FunctionKey:
         for _ in range(_MOST_TRIES):
             walk = walked(self._function)
             capture = Capture(walk, 0)
+            self._draws_figures = not process_looks.DRAWING.isdisjoint(all_names_used(self._function))
             made = Structure(generators=self._generators)
             made.add((FORMAT, sys.version, platform.machine()))
             made.add(self._function)

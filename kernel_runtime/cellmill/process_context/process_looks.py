@@ -16,6 +16,9 @@ from typing import Any
 from . import context, library_settings, settings
 
 _DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES = range(6)
+DRAWING = frozenset(
+    ("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot")
+)  # in figures of pyplot
 _BY_NAME = {
     **dict.fromkeys(("chdir", "fchdir"), _DIRECTORY),
     **dict.fromkeys(("environ", "putenv", "unsetenv", "load_dotenv"), _ENVIRONMENT),
@@ -25,7 +28,7 @@ _BY_NAME = {
     **dict.fromkeys(("set_option", "rcParams", "set_config"), _SETTINGS),
     **dict.fromkeys(("DisableLog", "EnableLog"), _SETTINGS),
     **dict.fromkeys((f"Set{name}" for name in library_settings.FLAGS), _SETTINGS),
-    **dict.fromkeys(("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot"), _FIGURES),
+    **dict.fromkeys(DRAWING, _FIGURES),
 }
 FIGURES = "pyplot's open figures"
 _BY_PAIR = {("sys", "path"): _PATH, ("pd", "options"): _SETTINGS, ("pandas", "options"): _SETTINGS}

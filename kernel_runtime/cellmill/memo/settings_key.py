@@ -1,0 +1,40 @@
+"""The part of a result's key that comes from settings which values depend on: decimal precision, numpy's, pandas',
+scikit-learn's and RDKit's; none where each is as its library begins with.
+"""
+
+from __future__ import annotations
+
+from ..backends.scheduled.settings_watch import SettingsWatch
+from ..process_context.settings import Settings
+
+_NO_VALUES = (
+    "recursion",
+    "digits",
+    "figures",
+)  # they decide whether a call ends in an error, or how figures look
+_watch: SettingsWatch | None = None
+_latest: tuple[Settings, bytes, bytes] | None = None
+
+
+def told(*, figures: bool) -> bytes:
+    """Those that are set in this thread, in bytes. ``figures``: with matplotlib's parameters."""
+    global _watch, _latest
+    if _watch is None:
+        _watch = SettingsWatch()
+    now = _watch.now()
+    latest = _latest
+    if latest is None or latest[0] is not now:
+        latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
+    return latest[1] + latest[2] if figures else latest[1]
+
+
+def _bytes_of(settings: Settings) -> bytes:
+    set_anew = settings._replace(
+        molecules=tuple((name, on) for name, on in settings.molecules if not name.startswith("rdApp."))
+    )
+    found = [
+        (name, value)
+        for name, value in set_anew._asdict().items()
+        if name not in _NO_VALUES and value not in (None, ())
+    ]
+    return repr(found).encode() if found else b""

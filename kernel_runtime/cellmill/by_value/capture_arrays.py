@@ -1,4 +1,4 @@
-"""Comparison of numpy arrays, pandas frames and loop bodies: by fields, bytes of memory, and variables."""
+"""Comparison of numpy arrays and pandas frames: by fields and bytes of memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import contextlib
 import sys
 from typing import Any
 
-from .capture_entries import ARRAY, EQUAL, ITEM, ITERABLE, LIST, Entries
+from .capture_entries import ARRAY, EQUAL, ITERABLE, LIST, Entries
 
 
 def visit(walk: Entries, value: Any, kind: type, name: str) -> bool:
     """Note what there is to compare of a value of theirs; False: it is none."""
-    if getattr(kind, "watches_itself", False):
-        if not walk.in_worker:
-            _of_body(walk, value.variables)
-        return True
     module = str(kind.__module__).partition(".")[0]
     if module == "numpy":
         return _of_numpy(walk, value, kind, name)
@@ -25,13 +21,6 @@ def visit(walk: Entries, value: Any, kind: type, name: str) -> bool:
         except Exception:  # another pandas, with other insides
             del walk.entries[before:], walk.names[before:]
     return False
-
-
-def _of_body(walk: Entries, variables: dict[str, Any]) -> None:
-    """The body of a loop, by the notebook's variables that it reads."""
-    for name, value in variables.items():
-        walk.note(ITEM, variables, name, value, name)
-        walk.follow((value,), name)
 
 
 def _of_numpy(walk: Entries, value: Any, kind: type, name: str) -> bool:

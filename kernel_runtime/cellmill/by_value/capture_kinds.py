@@ -212,6 +212,18 @@ class Walk:
         for module in module_reads.of_imports(self, function.__code__, namespace.get("__package__")):
             package_changes.of_module(self, module, function.__code__)
 
+    def _body(self, code: types.CodeType, variables: dict[str, Any]) -> None:
+        """The body of a loop or a task, by the notebook's variables that it reads."""
+        for name, value in variables.items():
+            self.note(ITEM, variables, name, value, name)
+            self._todo.append((value, name))
+            self._of_module(value, code)
+        for name in code.co_names:
+            if name not in variables:
+                module_reads.of_builtin(self, name)
+        for module in module_reads.of_imports(self, code, None):
+            package_changes.of_module(self, module, code)
+
     def _of_module(self, value: Any, code: types.CodeType) -> None:
         module_reads.of_module(self, value, code)
         package_changes.of_module(self, value, code)
@@ -299,6 +311,10 @@ class Walk:
 
     def _object(self, value: Any, kind: type, name: str) -> None:
         name = name or "self"
+        if getattr(kind, "watches_itself", False):
+            if not self.in_worker:
+                self._body(value.code, value.variables)
+            return
         if capture_arrays.visit(self, value, kind, name):
             return
         if not default_pickling(kind) or has_hidden_state(kind):

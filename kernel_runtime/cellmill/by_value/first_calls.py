@@ -23,7 +23,7 @@ from .capture import Capture, memory_of
 from .capture_kinds import Walk
 from .changed_arguments import kept_parameters
 from .molecules import is_molecule
-from .references import importable, names_stored
+from .references import body_of, importable, names_stored
 from .watched import Look, here
 
 LOOKS = 3  # calls with an argument that could be changed
@@ -96,7 +96,11 @@ def no_looks() -> Iterator[None]:
 
 
 def first_calls(function: Any) -> Any:
-    """Return a function of the user's with its first calls looked at; anything else as it is."""
+    """Return a function of the user's with its first calls looked at; anything else as it is. The body of a loop sees
+    to what it changes of its items.
+    """
+    if body_of(function)[0] is not None:
+        return function
     if type(function) is types.FunctionType and not str(function.__module__).startswith(
         ("cellmill.", "cellmill_")
     ):

@@ -134,7 +134,7 @@ class TaskBody(Body):
     """A cell that runs once, after others; called with their outcomes."""
 
     shown_by_name = True
-    watches_itself = True  # see `capture_arrays`
+    watches_itself = True  # see `capture_kinds`
 
     def __init__(
         self,

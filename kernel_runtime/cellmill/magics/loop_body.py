@@ -75,7 +75,7 @@ class Terms:
 class LoopBody(Body):
     """Called with an item; gives ``[value, number, operand, ..., number, ...]``, or `Finished` with such a log."""
 
-    watches_itself = True  # see `capture_arrays`
+    watches_itself = True  # see `capture_kinds`
 
     def __init__(
         self, name: str, code: CodeType, variables: dict[str, Any], source: str, terms: Terms

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -249,3 +252,56 @@ def test_iterators_are_told_at_the_call(pool: Executor) -> None:
             future = pool.submit(function, given)
         assert future.result(SECONDS) == gives
     assert list(given) == ["a\n", "b\n"]
+
+
+def test_data_of_modules_that_arguments_change(
+    pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a function of the module, given as an argument or called by name: a name bound anew, and a dict."""
+    source = """
+count = 0
+rows = {}
+
+def add(key):
+    global count
+    count += 1
+    rows[key] = count
+    return count
+"""
+    (tmp_path / "cellmill_test_counting.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("cellmill_test_counting")
+
+    def given(add: Callable[[str], int], key: str) -> int:
+        return add(key)
+
+    def named(key: str) -> int:
+        found: int = own.add(key)
+        return found
+
+    def sets(key: str) -> int:
+        own.count += 2
+        return len(key)
+
+    def reads(_: str) -> int:
+        return len(own.rows) + int(own.count)
+
+    def all_told(call: Callable[[], Any]) -> str:
+        notices.forget()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            call()
+        return " ".join(str(each.message) for each in said)
+
+    try:
+        assert "cellmill_test_counting.count" in all_told(
+            lambda: pool.submit(given, own.add, "a").result(SECONDS)
+        )
+        text = all_told(lambda: pool.submit(named, "a").result(SECONDS))
+        assert "change cellmill_test_counting.count and cellmill_test_counting.rows" in text
+        assert "change cellmill_test_counting.count." in all_told(
+            lambda: pool.submit(sets, "a").result(SECONDS)
+        )
+        assert all_told(lambda: pool.submit(reads, "a").result(SECONDS)) == ""
+    finally:
+        sys.modules.pop(own.__name__)

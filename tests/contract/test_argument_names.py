@@ -21,6 +21,7 @@ from tests.contract.abilities import Abilities, elsewhere
 from tests.support.helpers import SECONDS
 
 SOURCE = """
+import enum
 import functools
 
 scale = 2
@@ -41,6 +42,12 @@ def clipped(function):
 @clipped
 def decorated(x):
     return scale * x
+
+class Unit(enum.Enum):
+    ONE = 1
+
+    def scaled(self):
+        return self.value * scale
 
 class Base:
     rate = 1
@@ -77,6 +84,11 @@ def called(function: Callable[..., Any]) -> Any:
 
 def rated(model: Any) -> int:
     found: int = model.rated() + model.of(3)
+    return found
+
+
+def of_unit(unit: Any) -> int:
+    found: int = unit.scaled()
     return found
 
 
@@ -133,6 +145,7 @@ def test_objects(ex: Executor, own: ModuleType) -> None:
     for rate, scale in ((1, 2), (5, 2), (5, 9)):
         own.Base.rate, own.scale = rate, scale
         assert agree(ex, rated, model) == rate + scale + 12
+        assert agree(ex, of_unit, own.Unit.ONE) == scale
         assert list(ex.map(rated, [own.Model(k) for k in range(50)])) == [
             rate + scale + 3 * k for k in range(50)
         ]

@@ -54,6 +54,7 @@ LAYERS = [
         "views.pace",
         "diagnostics.notices",
         "randomness.generators",
+        "randomness.given",
         "serialization.unpacked",
         "serialization.fixed",
         "diagnostics.signatures",

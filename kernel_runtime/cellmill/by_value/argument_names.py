@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from . import module_reads, package_changes, replacements
 from .capture import Capture, new_walk
 from .capture_entries import ITEM
-from .capture_kinds import Walk
+from .capture_kinds import Walk, kind_of_generator
 from .module_reads import Brought, Reads, is_own
 from .package_changes import Names, Patched, differing
 from .pickling import dumps, meeting
@@ -46,8 +46,10 @@ class Sent(NamedTuple):
         return along, (self.data,)
 
 
-class _Known:
-    """What some functions and classes read, as it was when this was made."""
+class Found:
+    """What some functions and classes read, as it was when this was made. ``generators``: the names of generators of
+    random numbers among it.
+    """
 
     def __init__(self, found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...]) -> None:
         """``handed_on``: makers of what other tasks hand on, and places that arguments had."""
@@ -60,11 +62,14 @@ class _Known:
             walk.go(tuple([each for each in handed_on if type(each) is not tuple]))
             self.reads |= walk.reads
         self.capture = Capture(walk, 0)
+        self.generators = [
+            ".".join(place) for place, value in self.reads.items() if kind_of_generator(type(value))
+        ]
         self.kept = met, handed_on  # so that they are found by their ids
         self._sent: Any = None
 
     def sent(self, share: Callable[[Sent], Any]) -> Any:
-        """What is to be sent, made once; None: nothing is read."""
+        """What is to be sent, made once; None: nothing is read. ``share`` returns it, or a handle where it is large."""
         if self._sent is None and (self.reads or self.package_names):
             try:
                 data = dumps((self.reads, self.package_names))
@@ -95,18 +100,16 @@ class _Own:
 
 _own = _Own()
 _lock = threading.RLock()
-_known: OrderedDict[Any, _Known] = OrderedDict()
+_known: OrderedDict[Any, Found] = OrderedDict()
 _earlier: dict[str, tuple[str, tuple[str, ...]]] = {}  # by module: it, and its names that arguments had
 
 
-def in_arguments(
-    data: bytes, met: Collection[Any], makers: Collection[Any] | None, share: Callable[[Sent], Any]
-) -> Any:
-    """Return what is to be sent along with arguments; None where they read nothing.
+def in_arguments(data: bytes, met: Collection[Any], makers: Collection[Any] | None) -> Found | None:
+    """Return what is to be sent along with arguments; None where they name nothing that could read.
 
     ``data``: their pickle. ``met``: functions and classes that are in it by value. ``makers``: functions that may have
     made what other tasks hand on to this one, None if they hand on nothing: its classes are unknown here, so all data
-    goes along that these and earlier arguments read. ``share``: for what is large.
+    goes along that these and earlier arguments read.
     """
     own = _own.look()
     found = _places(data, own) if own and _CLASS in data else ()
@@ -115,8 +118,8 @@ def in_arguments(
         if not set(names).issubset(before[1]):
             _earlier[module] = module, tuple({*before[1], *names})
     if makers is not None and (makers or _earlier):
-        return _known_of(found, tuple(met), (*makers, *_earlier.values())).sent(share)
-    return _known_of(found, tuple(met)).sent(share) if met or found else None
+        return _known_of(found, tuple(met), (*makers, *_earlier.values()))
+    return _known_of(found, tuple(met)) if met or found else None
 
 
 def pickled_call(function: Any, args: tuple[Any, ...]) -> bytes:
@@ -124,10 +127,10 @@ def pickled_call(function: Any, args: tuple[Any, ...]) -> bytes:
     before, meeting.met = meeting.met, []
     try:
         data = dumps((function, args))
-        names = in_arguments(data, meeting.met, None, lambda sent: sent)
+        found = in_arguments(data, meeting.met, None)
     finally:
         meeting.met = before
-    return pickle.dumps((names, data), 5)
+    return pickle.dumps((found and found.sent(lambda sent: sent), data), 5)
 
 
 def read_by(met: Iterable[Any]) -> tuple[Reads, Names]:
@@ -136,12 +139,12 @@ def read_by(met: Iterable[Any]) -> tuple[Reads, Names]:
     return known.reads, known.package_names
 
 
-def _known_of(found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...] = ()) -> _Known:
+def _known_of(found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...] = ()) -> Found:
     key = (found, tuple(map(id, met)), tuple(map(id, handed_on)))
     with _lock:
         known = _known.get(key)
         if known is None or known.capture.changed() is not None:
-            known = _known[key] = _Known(found, met, handed_on)
+            known = _known[key] = Found(found, met, handed_on)
             if len(_known) > MOST_KNOWN:
                 _known.popitem(last=False)
         return known

@@ -16,6 +16,7 @@ class Entries(Protocol):
     weight: int
     mutable: bool
     names: list[str]
+    stores: set[str]
     entries: list[tuple[int, Any, Any, Any]]
     reads: dict[tuple[str, str], Any]
     package_names: dict[tuple[str, str], Any]

@@ -69,6 +69,10 @@ class FirstCalls:
         changed = look.changed()
         if not changed:
             return
+        outside = changed.difference(variables, self._said)
+        if outside and here.tell is not None:
+            here.tell(self.__name__, tuple(sorted(outside)), False)
+            self._said |= outside
         back = {id(value), *map(id, _members(value))}
         told = {
             name for name in changed & kept_parameters(self.__wrapped__) if id(variables[name]) not in back
@@ -115,7 +119,9 @@ def _may_change(value: Any) -> bool:
     if kind is types.MethodType:
         return _may_change(value.__self__)
     if kind is types.FunctionType:
-        return not importable(value) and bool(value.__closure__ or names_stored(value.__code__))
+        if importable(value):
+            return module_reads.is_own(sys.modules.get(value.__module__))
+        return bool(value.__closure__ or names_stored(value.__code__))
     package = str(kind.__module__).partition(".")[0]
     if package == "numpy" and kind is getattr(sys.modules["numpy"], "ndarray", None):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
@@ -132,12 +138,14 @@ class _Look:
     def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes]) -> None:
         whole = {name: value for name, value in variables.items() if _is_compared_whole(value)}
         self._whole = Look(whole, memory) if whole else None
-        functions = {name: value for name, value in variables.items() if type(value) is types.FunctionType}
-        self._functions = {name: _captured(value, memory) for name, value in functions.items()}
-        others = variables.keys() - whole.keys() - functions.keys()
+        others = variables.keys() - whole.keys()
+        functions = [name for name in others if type(variables[name]) is types.FunctionType]
+        self._functions = {name: _captured(variables[name], memory) for name in functions}
+        others.difference_update(functions)
         self._attributes = {name: (variables[name], _public(variables[name])) for name in others}
 
     def changed(self) -> set[str]:
+        """Return their names, and those of data of modules that functions and methods among them have changed."""
         found = set()
         while self._whole is not None and (name := self._whole.changed(at_any_cost=True)) is not None:
             found.add(name)
@@ -155,7 +163,7 @@ def _is_compared_whole(value: Any) -> bool:
     """
     kind = type(value)
     if kind is types.FunctionType:
-        return False
+        return importable(value)
     if kind is types.MethodType:
         return _is_compared_whole(value.__self__)
     if (

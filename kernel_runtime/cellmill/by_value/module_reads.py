@@ -32,12 +32,14 @@ from .pickling import dumps
 from .references import (
     ABSENT,
     CACHED,
+    attributes_stored,
     cell_value,
     helpers_of,
     importable,
     imported_modules,
     named_references,
     names_of,
+    names_stored,
     names_used,
     texts_used,
 )
@@ -160,7 +162,9 @@ def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
 
 
 def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
-    _read(walk, module, names_of(code))
+    stored = names_stored(code)
+    walk.stores.update(stored)
+    _read(walk, module, names_of(code), stored)
     of_imports(walk, code, module.__package__)
     for name in names_of(code):
         of_module(walk, vars(module).get(name), code)
@@ -179,14 +183,24 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
                     held = tuple(part for pair in list(namespace.items()) for part in pair)
                     walk.note(DICT, namespace, None, held, module.__name__)
                 used |= texts_used(code) | {key for key, held in list(namespace.items()) if _is_data(held)}
-            _read(walk, module, used)
+            stored = attributes_stored(code) & namespace.keys()
+            walk.stores.update(stored)
+            _read(walk, module, used, stored)
             todo.extend(namespace[key] for key in used & namespace.keys())
 
 
 def of_class(walk: Entries, cls: type, name: str) -> None:
-    """Add what the methods of a class of a user's module read, and the class's data."""
+    """Add what the methods of a class of a user's module read, and the class's data, but that of enumerations and the
+    like, which their metaclass keeps.
+    """
     module = _module_of(cls)
-    if module is None or type(cls) not in (type, ABCMeta):
+    if module is None:
+        return
+    if type(cls) not in (type, ABCMeta):
+        for value in list(vars(cls).values()):
+            for function in _functions_in(value):
+                if function.__globals__ is vars(module):
+                    _of_code(walk, module, function.__code__)
         return
     walk.follow(cls.__bases__, name)
     for key, value in list(vars(cls).items()):
@@ -226,7 +240,10 @@ def of_names(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> N
     _read(walk, module, names)
 
 
-def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None:
+def _read(
+    walk: Entries, module: types.ModuleType, names: Iterable[str], stored: Set[str] = frozenset()
+) -> None:
+    """``stored``: names that the code sets, which are compared in a worker as well."""
     namespace = vars(module)
     for key in sorted(names):
         value = namespace.get(key, ABSENT)
@@ -235,7 +252,7 @@ def _read(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None
         if key.startswith("__") or (value is ABSENT and hasattr(builtins, key)):
             continue
         shown = f"{module.__name__}.{key}"
-        if not walk.in_worker:  # where other functions set theirs
+        if not walk.in_worker or key in stored:  # in a worker other functions set theirs
             walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
             if (module.__name__, key) in _brought:

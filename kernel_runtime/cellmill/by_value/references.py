@@ -79,6 +79,16 @@ def names_changed(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=1024)
+def attributes_stored(code: types.CodeType) -> frozenset[str]:
+    """The names of attributes that code sets or deletes, nested code included."""
+    nested = [
+        attributes_stored(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)
+    ]
+    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_ATTR", "DELETE_ATTR")}
+    return frozenset(own).union(*nested)
+
+
+@functools.lru_cache(maxsize=1024)
 def names_used(code: types.CodeType) -> frozenset[str]:
     """All names in code, those of attributes too, nested code included."""
     nested = [names_used(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]

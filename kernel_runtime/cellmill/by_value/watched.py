@@ -17,6 +17,7 @@ from ..process_context.process_looks import ProcessLook, look_for
 from .capture import Capture, memory_of, walked
 from .capture_entries import ATTRIBUTE, CELL, ITEM
 from .capture_kinds import Walk
+from .module_reads import Brought
 from .references import ABSENT, body_of, helpers_of, names_used
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
@@ -104,11 +105,18 @@ class Watched:
     """
 
     def __init__(
-        self, call: Callable[..., Any], function: Any, name: str, process: ProcessLook | None = None
+        self,
+        call: Callable[..., Any],
+        function: Any,
+        name: str,
+        process: ProcessLook | None = None,
+        brought: Brought | None = None,
     ) -> None:
+        """``brought``: data of modules that the function finds there, not before its first call."""
         self.__wrapped__ = call
         self._function = function
         self._process = process
+        self._brought = brought
         self.__qualname__ = self.__name__ = name
         self._said: set[str] = set()
         self._walk: Walk | None = None
@@ -129,7 +137,13 @@ class Watched:
         return self.__wrapped__
 
     def _begin(self) -> None:
-        if self._capture is None:
+        if self._capture is None and self._brought is not None:
+            self._brought.begin()
+            try:
+                self._take()
+            finally:
+                self._brought.end()
+        elif self._capture is None:
             self._take()
         if self._process is not None:
             self._process.note()

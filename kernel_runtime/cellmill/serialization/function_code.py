@@ -165,8 +165,9 @@ def load_function(view: memoryview) -> FunctionBlob:
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     function = first_calls(blob.function)
-    if blob.reads:
-        function = _WithNames(blob, function, Brought(blob.reads))
+    brought = Brought(blob.reads) if blob.reads else None
+    if brought is not None:
+        function = _WithNames(blob, function, brought)
     patched = differing(blob.package_names)
     if patched:
         function = _WithNames(blob, function, Patched(blob.name, patched))
@@ -174,7 +175,7 @@ def load_function(view: memoryview) -> FunctionBlob:
         function = Drawing(function, blob.board)
     process = process_look_of(blob.function)
     if blob.watched or process is not None:
-        function = Watched(function, blob.function, blob.name, process)
+        function = Watched(function, blob.function, blob.name, process, brought)
     return blob._replace(function=function)
 
 

@@ -16,6 +16,7 @@ import cloudpickle
 from ..by_value import argument_names, pickling, replacements
 from ..errors import PayloadError
 from ..futures import Future
+from ..randomness import given
 from . import foreign, payload
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
@@ -109,6 +110,7 @@ class Packer:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
         except BaseException:
             return self._element(item)
+        given.look(item, data, self._name, None)
         if payload.is_marked(data) or self._registry:
             return self._element(item)
         if self._parts and issubclass(type(item), _references):
@@ -172,6 +174,7 @@ class Packer:
             self._clear()
             with contextlib.suppress(Exception):  # cloudpickle knows more
                 data = pickle.dumps(item, 5, buffer_callback=self._keep)
+                given.look(item, data, self._name, None)
                 if not payload.by_value_needed(data):
                     return self._piece_of(data)
         if len(self._special) < MOST_KNOWN:

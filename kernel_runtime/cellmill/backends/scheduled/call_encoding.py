@@ -7,13 +7,14 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ...by_value import iterators, replacements
-from ...by_value.argument_names import Sent, in_arguments
+from ...by_value.argument_names import Found, Sent, in_arguments
 from ...by_value.iterators import ITERATORS
 from ...by_value.module_reads import classes_in, is_own
 from ...by_value.pickling import meeting
 from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
+from ...randomness import given as given_generators
 from ...serialization import foreign, payload
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
@@ -114,16 +115,18 @@ def pack(
 class Packing:
     """Packs what is to be sent, and with it what functions and objects among the arguments read by name of modules.
 
-    ``pack``: `pack` of some function; ``with_names`` returns a body with these names. ``readers``: functions that read
+    ``pack``: `pack` of the function; ``with_names`` returns a body with these names. ``readers``: functions that read
     data of the user's modules, as may what the results of other tasks are made of.
     """
 
     def __init__(
         self,
+        function: Any,
         pack: Callable[..., Encoded],
         with_names: Callable[[Any, Any], Any],
         readers: Callable[[], Collection[Any]],
     ) -> None:
+        self._function = function
         self._pack = pack
         self._with_names = with_names
         self._readers = readers
@@ -143,13 +146,29 @@ class Packing:
             try:
                 encoded = self._pack(body, args, kwargs, inputs, encode)
                 makers = self._readers() if inputs or inputs.held else None
-                self._names = in_arguments(encoded.data, meeting.met, makers, _shared_if_large)
+                found = in_arguments(encoded.data, meeting.met, makers)
+                self._names = found and found.sent(_shared_if_large)
+                self._tell(found, (args, kwargs), encoded.data)
             finally:
                 meeting.met = before
             if self._names is None:
                 return encoded
             inputs.forget()
         return self._pack(self._with_names(body, self._names), args, kwargs, inputs, encode)
+
+    def _tell(self, found: Found | None, given: Any, data: bytes) -> None:
+        """Warn of random numbers that tasks would draw alike."""
+        name = function_name(self._function)
+        given_generators.look(given, data, name, self._function)
+        if found is not None and found.generators:
+            shown = notices.listed(found.generators)
+            notices.give(
+                ("generators that arguments read", name, shown),
+                f"a function or object among the arguments of {name} draws from {shown}. Each worker has a copy of it, "
+                "and draws the numbers that the others draw. Give each call a generator or a seed of its own, or let "
+                f"{name} refer to what draws by its name: then each task draws from a child of it.",
+                self._function,
+            )
 
 
 def _shared_if_large(names: Sent) -> Sent | Shared:

@@ -187,7 +187,9 @@ class Sender:
 
     def _packing(self, function: Any, with_names: Callable[[Any, Any], Any]) -> Packing:
         host = self.host
-        return Packing(partial(pack, host, host.sharing, function), with_names, self.functions.readers)
+        return Packing(
+            function, partial(pack, host, host.sharing, function), with_names, self.functions.readers
+        )
 
     def _send(
         self,

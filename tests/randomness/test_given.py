@@ -1,0 +1,93 @@
+"""Generators among the arguments of calls: a second call with one in the same state is told that it draws the same."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cellmill import Executor
+from cellmill.diagnostics import notices
+from tests.support.helpers import SECONDS
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    notices.forget()
+    yield
+    notices.forget()
+
+
+def told(call: Callable[[], Any]) -> list[str]:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in given if "draw" in str(each.message)]
+
+
+class Walker:
+    """An object with a generator of its own."""
+
+    def __init__(self, rng: Any) -> None:
+        self.rng = rng
+
+    def step(self) -> float:
+        return float(self.rng.random())
+
+
+def draw(rng: Any) -> float:
+    return float(rng.random())
+
+
+def step(walker: Any) -> float:
+    return float(walker.step())
+
+
+def call(function: Callable[[], float]) -> float:
+    return function()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, random.Random, np.random.RandomState])
+def test_the_second_call_in_the_same_state(pool: Executor, make: Callable[[int], Any]) -> None:
+    rng = make(1)
+    for function, given in (
+        (draw, rng),
+        (step, Walker(rng)),
+        (call, lambda: float(rng.random())),
+        (call, rng.random),
+    ):
+        notices.forget()
+        fresh = make(2)
+        assert told(lambda f=fresh: pool.submit(draw, f).result(SECONDS)) == []  # type: ignore[misc]
+        rng.random()  # it goes on here: the first call has another state than those before
+        assert told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == []  # type: ignore[misc]
+        (text,) = told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS))  # type: ignore[misc]
+        assert f"{function.__name__} is given a generator of random numbers" in text
+
+
+def test_elements_of_maps(pool: Executor) -> None:
+    rng = np.random.default_rng(1)
+    assert told(lambda: list(pool.map(draw, rng.spawn(10)))) == []
+    (text,) = told(lambda: list(pool.map(draw, [rng] * 10)))
+    assert text.startswith("draw is given a generator of random numbers (Generator)")
+
+
+def test_generators_of_modules_that_arguments_draw_from(
+    pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "import random\nrng = random.Random(3)\ndef draw():\n    return rng.random()"
+    (tmp_path / "cellmill_test_drawing.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("cellmill_test_drawing")
+    try:
+        (text,) = told(lambda: pool.submit(call, own.draw).result(SECONDS))
+        assert "among the arguments of call draws from cellmill_test_drawing.rng" in text
+    finally:
+        sys.modules.pop(own.__name__)

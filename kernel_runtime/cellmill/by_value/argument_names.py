@@ -30,7 +30,7 @@ from .worker_data import noting_own
 
 MOST_KNOWN = 64
 _TEXTS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
-_CLASS = b"\x93"  # in each pickle that refers to a function or class by name
+_CLASS = b"\x94\x93"  # behind the first name of a function or class in each pickle that has one
 _LARGE, _FEW = 1 << 16, 20  # bytes of a pickle, and modules: whether it names one at all is looked at first
 
 

@@ -156,10 +156,13 @@ Plain, pack_plain = _from_c()
 
 
 class Together:
-    """Many of one kind in a chunk: how they are unpickled fastest, from what."""
+    """Many of one kind in a chunk: how they are unpickled fastest, from what. ``plain``: they are plain data, and name
+    no function or class.
+    """
 
-    def __init__(self, load: Callable[[Any], list[Any]], packed: Any) -> None:
+    def __init__(self, load: Callable[[Any], list[Any]], packed: Any, *, plain: bool) -> None:
         self._reduced = load, (packed,)
+        self.plain = plain
 
     def __reduce__(self) -> Any:
         return self._reduced
@@ -169,9 +172,9 @@ def as_sent(items: list[Any]) -> Any:
     """Return these elements in the form that is pickled fastest."""
     kind = type(items[0])
     if kind is Plain and {Plain}.issuperset(map(type, items)):
-        return Together(pickle.loads, b"\x80\x05](%be." % b"".join(items))
+        return Together(pickle.loads, b"\x80\x05](%be." % b"".join(items), plain=True)
     if kind is Bare and {Bare}.issuperset(map(type, items)):
-        return Together(load_bares, list(map(bytes, items)))
+        return Together(load_bares, list(map(bytes, items)), plain=False)
     return items
 
 

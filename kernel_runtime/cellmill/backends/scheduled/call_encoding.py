@@ -156,6 +156,17 @@ class Packing:
             inputs.forget()
         return self._pack(self._with_names(body, self._names), args, kwargs, inputs, encode)
 
+    def bare(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        body: Any,
+        encode: Callable[[Any], Encoded],
+        inputs: Inputs,
+    ) -> Encoded:
+        """Pack a body whose arguments are plain data."""
+        return self._pack(body, args, kwargs, inputs, encode)
+
     def _tell(self, found: Found | None, given: Any, data: bytes) -> None:
         """Warn of random numbers that tasks would draw alike."""
         name = function_name(self._function)

@@ -19,7 +19,7 @@ from ...randomness.generators import Draws
 from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
-from ...serialization.pieces import as_sent
+from ...serialization.pieces import Together, as_sent
 from ...serialization.unpacked import with_names
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
@@ -325,12 +325,15 @@ class Sender:
                 body = {**body, "function": function}
             if chunk.stream.settings is not self.plain.settings.base:
                 body = {**body, "settings": chunk.stream.settings}
-            body["items"] = as_sent(items)
+            body["items"] = sent = as_sent(items)
+            packing = self._packing(function, _named_chunk)
+            names_nothing = type(sent) is Together and sent.plain
             args = () if count > 1 else tuple(items)
             try:
                 inputs = Inputs()
                 body = body if draws is None else {**body, "draws": draws}
-                encoded = self._packing(function, _named_chunk)(args, {}, body, encode, inputs)
+                pack_as = packing.bare if names_nothing else packing
+                encoded = pack_as(args, {}, body, encode, inputs)
                 for before in options.after:
                     add_input(self.host, before, inputs)
             except FailedInput as failed:

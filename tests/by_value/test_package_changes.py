@@ -15,7 +15,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.by_value import module_reads, package_changes
+from cellmill.by_value import brought, package_changes
 from cellmill.diagnostics import notices
 from cellmill.errors import UsageError
 from tests.support.helpers import SECONDS
@@ -143,7 +143,7 @@ def test_workers_that_have_it_from_an_initializer() -> None:
 
 
 def test_threads_that_share_a_process_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_reads, "several_threads", True)
+    monkeypatch.setattr(brought, "several_threads", True)
     call = package_changes.Patched("area", {("math", "pi"): 3}).call
     with pytest.raises(
         UsageError, match=r"area reads math\.pi, which the kernel has otherwise than this worker"

@@ -19,10 +19,12 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from . import module_reads, package_changes, replacements
+from .brought import Brought, Reads
 from .capture import Capture, new_walk
 from .capture_entries import ITEM
-from .capture_kinds import Walk, kind_of_generator
-from .module_reads import Brought, Reads, is_own
+from .capture_kinds import Walk
+from .module_reads import is_own
+from .object_state import kind_of_generator
 from .package_changes import Names, Patched, differing
 from .pickling import dumps, meeting
 from .replacements import is_replacement

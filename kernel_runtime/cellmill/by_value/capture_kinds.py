@@ -25,10 +25,16 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from ..randomness.generators import Board
 from . import capture_arrays, module_reads, molecules, package_changes
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
-from .pickling import dumps
+from .object_state import (
+    GENERATORS,
+    caches_properties,
+    default_pickling,
+    has_hidden_state,
+    kind_of_generator,
+    pickled_state,
+)
 from .references import (
     ABSENT,
     CACHED,
@@ -87,9 +93,7 @@ _CACHES_OF_OBJECTS = ("_cache", "_item_cache")  # of pandas
 _OF_CLASSES = frozenset(
     ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
 )
-_STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
 _OURS = ("cellmill.parallel", "cellmill.serialization.shared", "cellmill.futures", "cellmill.executor")
-_GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
 _COUNTING = (
     "sklearn.neighbors._kd_tree",
     "sklearn.neighbors._ball_tree",
@@ -325,7 +329,7 @@ class Walk:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.note(ATTRIBUTE, value, "__dict__", attributes, name)
-            if self.in_worker and (_caches_properties(kind) or kind.__module__.startswith("pandas.")):
+            if self.in_worker and (caches_properties(kind) or kind.__module__.startswith("pandas.")):
                 kept = {key: part for key, part in attributes.items() if key not in _CACHES_OF_OBJECTS}
                 for key, part in kept.items():
                     self.note(ITEM, attributes, key, part, name)
@@ -342,7 +346,7 @@ class Walk:
     def opaque(self, value: Any, name: str) -> None:
         """Add an object whose state only its own code knows: it is pickled again and compared."""
         kind = type(value)
-        if kind.__module__ in _GENERATORS or (self.in_worker and kind_of_generator(kind)):
+        if kind.__module__ in GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
         if self.in_worker and kind.__module__ in _COUNTING:
             return
@@ -359,47 +363,3 @@ class Walk:
         self.mutable = True
         self.note(CALL, value, lambda: pickled_state(value) == held, None, name)
         self.weight += _HEAVY
-
-
-def pickled_state(value: Any) -> bytes:
-    """Return the pickle of a value as it is sent, without the state of random generators."""
-    return dumps(value, board=Board(), caches=False)
-
-
-def kind_of_generator(kind: type) -> bool:
-    """Return whether a type generates random numbers."""
-    return any(cls.__module__ in _GENERATORS for cls in kind.__mro__)
-
-
-@functools.lru_cache(maxsize=1024)
-def _caches_properties(kind: type) -> bool:
-    """Whether reading its attributes may add to them."""
-    return any(
-        type(value) is functools.cached_property for cls in kind.__mro__ for value in vars(cls).values()
-    )
-
-
-@functools.lru_cache(maxsize=1024)
-def default_pickling(kind: type) -> bool:
-    """Whether it is pickled by its attributes, slots and members, and by nothing else."""
-    if kind in copyreg.dispatch_table:
-        return False
-    base = next((b for b in (list, dict, tuple) if issubclass(kind, b)), object)
-    for name in _STATEFUL:
-        found, usual = getattr(kind, name, None), getattr(base, name, None)
-        if found is not usual and getattr(found, "__module__", None) != "sklearn.base":
-            return False
-    return True
-
-
-@functools.lru_cache(maxsize=1024)
-def has_hidden_state(kind: type) -> bool:
-    """Whether a class written in C, which keeps what Python does not see, is among its bases."""
-    for cls in kind.__mro__:
-        if cls in (object, list, dict, tuple) or cls.__base__ is None:
-            continue
-        slots = cls.__dict__.get("__slots__", ())
-        own = 1 if isinstance(slots, str) else len(tuple(slots))
-        if not cls.__flags__ & 1 << 9 or cls.__basicsize__ > cls.__base__.__basicsize__ + 8 * (own + 2):
-            return True
-    return False

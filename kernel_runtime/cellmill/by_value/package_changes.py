@@ -17,7 +17,7 @@ from typing import Any
 
 from ..diagnostics import notices
 from ..errors import UsageError
-from . import module_reads
+from . import brought
 from .capture_entries import ITEM, Entries
 from .module_reads import CONSTANTS, is_own
 from .references import ABSENT, names_used
@@ -114,7 +114,7 @@ class Patched:
         Raises:
             UsageError: other threads of this process run tasks, which would find these names changed.
         """
-        if module_reads.several_threads:
+        if brought.several_threads:
             place = next(iter(self._names))
             raise UsageError(
                 f"{self._function} reads {'.'.join(place)}, which the kernel has otherwise than this worker, and the "
@@ -139,7 +139,7 @@ def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
         if place[0] not in sys.modules:
             with contextlib.suppress(Exception):  # the function's own import of it tells
                 importlib.import_module(place[0])
-        owner, name = module_reads.owner_of(place)
+        owner, name = brought.owner_of(place)
         if owner is None:
             continue
         here = vars(owner).get(name, ABSENT)
@@ -150,7 +150,7 @@ def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
 
 def _set(place: Place, value: Any) -> Any:
     """Set a name, or take it away; what it was before, `ABSENT` if there was none."""
-    owner, name = module_reads.owner_of(place)
+    owner, name = brought.owner_of(place)
     before = vars(owner).get(name, ABSENT)
     if value is not ABSENT:
         setattr(owner, name, value)

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..process_context.process_looks import ProcessLook, look_for
+from .brought import Brought
 from .capture import Capture, memory_of, walked
 from .capture_entries import ATTRIBUTE, CELL, ITEM
 from .capture_kinds import Walk
-from .module_reads import Brought
 from .references import ABSENT, body_of, helpers_of, names_used
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import class_name, is_a, module_name
+from .brought import made_here
 from .capture import capture
-from .module_reads import is_own, made_here
+from .module_reads import is_own
 from .references import ABSENT
 
 

@@ -16,7 +16,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from ..by_value import molecules
-from ..by_value.capture_kinds import ATOMS, has_hidden_state
+from ..by_value.capture_kinds import ATOMS
+from ..by_value.object_state import has_hidden_state
 from ..by_value.pickling import dumps
 
 _ATOMS = ATOMS | {frozenset, type, types.ModuleType}

@@ -26,8 +26,8 @@ from hashlib import blake2b
 from typing import Any
 
 from ..by_value.argument_names import read_by
-from ..by_value.capture_kinds import default_pickling, has_hidden_state, kind_of_generator, pickled_state
 from ..by_value.module_reads import is_own
+from ..by_value.object_state import default_pickling, has_hidden_state, kind_of_generator, pickled_state
 from ..by_value.references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of
 from ..randomness.generators import state_of
 from . import sources

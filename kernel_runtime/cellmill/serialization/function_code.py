@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..by_value import package_changes
+from ..by_value.brought import Brought, Reads
 from ..by_value.capture_kinds import Walk
 from ..by_value.first_calls import first_calls
-from ..by_value.module_reads import Brought, Reads, leave_out, picklable
+from ..by_value.module_reads import leave_out, picklable
 from ..by_value.package_changes import Names, Patched, differing
 from ..by_value.pickling import dumps
 from ..by_value.references import (

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from ....by_value import module_reads
+from ....by_value import brought
 from ....by_value.import_log import Imported, users_own, version_of
 from ....by_value.module_sources import Source, digest_of, text_of
 from .sent_modules import as_loaded, depend_on, spec_of
@@ -39,7 +39,7 @@ class CallerModules:
         )  # packages without a source that only hold what came; parts of what is shipped
         self.shipped: Shipped | None = None
         self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
-        self._reads: Any = module_reads.NOTHING  # what was set in them, meanwhile
+        self._reads: Any = brought.NOTHING  # what was set in them, meanwhile
         self._hidden: dict[str, ModuleType] = {}  # of others, while ours are there
         self._attributes: list[
             tuple[ModuleType, str, Any]
@@ -131,7 +131,7 @@ class CallerModules:
         sys.modules.update(self._loaded)
         for name in self._hidden.keys() | self._loaded.keys():
             self._bind(name, names)
-        module_reads.put_back(self._reads)
+        brought.put_back(self._reads)
         self._loaded = {}
 
     def _bind(self, name: str, names: set[str]) -> None:
@@ -155,7 +155,7 @@ class CallerModules:
         for parent, child, value in self._attributes:
             _set(parent, child, value)
         self._attributes = []
-        self._reads = module_reads.set_aside(names)
+        self._reads = brought.set_aside(names)
         sys.modules.update(self._hidden)
         self._hidden = {}
 

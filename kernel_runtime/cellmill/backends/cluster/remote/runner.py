@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from ....by_value import module_reads, watched
+from ....by_value import brought, watched
 from ....by_value.argument_names import call_pickled, found_by_name
 from ....by_value.worker_data import noting_own
 from ....errors import PayloadError
@@ -93,7 +93,7 @@ class RemoteRunner:
         kept.enter(self._token)
         self.known.shares.here()
         watched.here.tell = self._tell_change
-        module_reads.several_threads = True
+        brought.several_threads = True
         payload.inputs.thawing = read_only.thawed
         self.output.listen()
         self.context.begin_pack()

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, UsageError
+from cellmill.diagnostics import notices
 from tests.contract.abilities import Abilities, elsewhere
 from tests.support.helpers import SECONDS
 
@@ -256,3 +257,17 @@ def test_what_prepares_workers(another: Callable[..., Executor], able: Abilities
     assert prepared == [(7, 5 + 7 + 12)] * able.workers
     own.scale = 8
     assert executor.run_on_workers(lambda: own.scaled(2)) == [16] * able.workers
+
+
+@elsewhere
+def test_elements_whose_modules_change_while_they_are_taken(ex: Executor, own: ModuleType) -> None:
+    """It is told: they are sent several at once."""
+
+    def models() -> Iterator[Any]:
+        for rate in (1, 2, 3):
+            own.Base.rate = rate
+            yield own.Model(rate)
+
+    notices.forget()
+    with pytest.warns(RuntimeWarning, match=r"elements of rated read of modules was changed .*Base\.rate"):
+        assert len(list(ex.map(rated, models()))) == 3

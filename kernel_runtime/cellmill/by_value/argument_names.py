@@ -50,7 +50,7 @@ class Sent(NamedTuple):
 
 class Found:
     """What some functions and classes read, as it was when this was made. ``generators``: the names of generators of
-    random numbers among it.
+    random numbers among it; ``places``: the modules, and names in each, by which it was found.
     """
 
     def __init__(self, found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...]) -> None:
@@ -67,6 +67,7 @@ class Found:
         self.generators = [
             ".".join(place) for place, value in self.reads.items() if kind_of_generator(type(value))
         ]
+        self.places = found
         self.kept = met, handed_on  # so that they are found by their ids
         self._sent: Any = None
 

@@ -14,6 +14,7 @@ from typing import Any
 import cloudpickle
 
 from ..by_value import argument_names, pickling, replacements
+from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
 from ..randomness import given
@@ -70,6 +71,7 @@ class Packer:
         self._again: dict[int, tuple[Any, Piece | Bare]] = {}  # with the part, which it is found by
         self._copies: dict[int, tuple[Any, Copy]] = {}  # by the object that has the buffer
         self._classes: dict[Any, Bare] = {}  # by identity and version
+        self._found: dict[Any, argument_names.Found] = {}  # by modules and names in elements: what they read
         self._parts: list[Any] = []
         self._taken: list[Copy] = []
 
@@ -118,8 +120,24 @@ class Packer:
             return item
         return self._piece_of(data)
 
+    def _look_at_names(self, data: bytes) -> None:
+        """Warn where what elements read of modules changes while they are taken."""
+        found = argument_names.in_arguments(data, (), None)
+        if found is None:
+            return
+        before = self._found.setdefault(found.places, found)
+        if before is not found and (found.reads or found.package_names):
+            shown = notices.listed([".".join(place) for place in (*found.reads, *found.package_names)][:3])
+            notices.give(
+                ("elements read", self._name, found.places),
+                f"what elements of {self._name} read of modules was changed while they were taken ({shown}). Tasks "
+                "find it as it is when elements are sent, several at once. Make it a part of the elements.",
+            )
+
     def _piece_of(self, data: bytes) -> Piece | Bare:
         self.made += len(data)
+        if not self._quiet:
+            self._look_at_names(data)
         if not self._taken and not self._parts:
             return Bare(data)
         made = Piece(data, tuple(self._taken), tuple(self._parts))

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,44 @@ def test_a_module_as_an_argument_is_warned_of(fresh: Executor, own: ModuleType) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fresh.submit(limit_of, own).result(SECONDS) == future.result(SECONDS) == 1
+
+
+def test_attributes_of_an_object_that_cannot_be_sent(
+    fresh: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The object stays each process's own, and what can be sent of it is set there."""
+    source = """
+import threading
+
+class Settings:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.limit = 1
+
+settings = Settings()
+
+def limit():
+    with settings.lock:
+        return settings.limit
+"""
+    (tmp_path / "cellmill_test_locked_module.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("cellmill_test_locked_module")
+
+    def asked() -> tuple[int, int]:
+        return own.settings.limit, own.limit()
+
+    def call(function: Any) -> int:
+        found: int = function()
+        return found
+
+    try:
+        for limit in (1, 5, 3):
+            own.settings.limit = limit
+            assert fresh.submit(asked).result(SECONDS) == (limit, limit)
+            assert fresh.submit(call, own.limit).result(SECONDS) == limit
+    finally:
+        sys.modules.pop(own.__name__)
 
 
 def test_a_module_that_is_imported_later(fresh: Executor, own: ModuleType) -> None:

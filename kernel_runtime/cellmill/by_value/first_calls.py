@@ -106,7 +106,7 @@ def first_calls(function: Any) -> Any:
     if body_of(function)[0] is not None:
         return function
     if type(function) is types.FunctionType and not str(function.__module__).startswith(
-        ("cellmill.", "cellmill_")
+        ("cellmill.", "cellmill_widgets")
     ):
         return FirstCalls(function)
     return function

@@ -8,6 +8,7 @@ it refers to, through its helpers too. A module of an installed package keeps it
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -223,7 +224,9 @@ def _functions_in(value: Any) -> Iterable[types.FunctionType]:
 
 def _is_data(value: Any) -> bool:
     kind = type(value)
-    return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(("cellmill.", "cellmill_"))
+    return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(
+        ("cellmill.", "cellmill_widgets")
+    )
 
 
 def of_names(walk: Entries, module: types.ModuleType, names: Iterable[str]) -> None:
@@ -287,7 +290,22 @@ def picklable(names: Reads, left_out: Callable[[tuple[str, str], Any, str], None
             dumps(value)
             found[place] = value
         except Exception as error:
+            found.update(_attributes_of(place, value))
             left_out(place, value, in_words(error))
+    return found
+
+
+def _attributes_of(place: tuple[str, str], value: Any) -> Reads:
+    """The attributes that can be pickled, of an object of a user's class that cannot: a lock is in it, say."""
+    held = getattr(value, "__dict__", None)
+    if type(held) is not dict or not is_own(sys.modules.get(type(value).__module__)):
+        return {}
+    module, name = place
+    found: Reads = {}
+    for key, part in held.items():
+        with contextlib.suppress(Exception):
+            dumps(part)
+            found[module, f"{name}.{key}"] = part
     return found
 
 

@@ -98,7 +98,7 @@ def _keep_picklable(walk: Walk) -> None:
     """
     reads = picklable(walk.reads, leave_out)
     package_names = picklable(walk.package_names, package_changes.leave_out)
-    all_can = len(reads) == len(walk.reads) and len(package_names) == len(walk.package_names)
+    all_can = walk.reads.keys() <= reads.keys() and walk.package_names.keys() <= package_names.keys()
     walk.reads, walk.package_names = ({}, {}) if all_can else (reads, package_names)
 
 

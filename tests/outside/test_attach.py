@@ -61,6 +61,30 @@ def test_answers_within_300_ms_while_the_kernel_computes(watched: Start, tmp_pat
     assert "was cancelled by cancel() from another process: 0 of 300 elements were done" in out
 
 
+def test_by_whom_is_known_before_this_process_has_heard(watched: Start, tmp_path: Path) -> None:
+    """The scheduler has heeded the word, and the thread that hears it here has not had its turn."""
+    program = watched(f"""
+import threading
+from cellmill.outside.serving import Serving
+read, do = threading.Event(), Serving._do
+
+def late(self, message):
+    if not message["do"].startswith("tell"):
+        read.wait()
+    do(self, message)
+
+Serving._do = late
+{COMPUTES}
+read.set()
+""")
+    with cellmill.attach(program.pid) as kernel:
+        until(lambda: kernel.runs())
+        assert kernel.cancel(kernel.runs()[0]["id"]) > 0
+        (tmp_path / "done").touch()
+        out, _ = program.communicate(timeout=SECONDS)
+    assert "was cancelled by cancel() from another process: 0 of 300 elements were done" in out
+
+
 def test_what_runs_is_interrupted_and_the_executor_says_paused(watched: Start) -> None:
     program = watched("""
 ex = cellmill.Executor(2)

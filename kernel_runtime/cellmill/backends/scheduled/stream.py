@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ...diagnostics.blame import who
+from ...diagnostics.blame import OUTSIDE, who
 from ...errors import DependencyError, PayloadError, UsageError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
 from ...randomness.streams import Root
 from ...run_registry import Run, find, note_failure
 from ...serialization.function_code import function_name
-from ...task import TaskOptions
+from ...task import NO_RUN, TaskOptions
 from . import outcomes, state_map
 from .call_encoding import AwaitedInput
 from .chunks import Chunk
@@ -29,7 +29,7 @@ from .element_names import cancelled_text, name_failed
 from .elements import Dropped, Elements
 from .parked import Parked, ParkedElement
 from .protocols import Receiver, StreamHost
-from .scheduler import Closed
+from .scheduler import Closed, with_gil
 from .sizes import BatchSizes, ChunkSizes, FixedSizes, Sizes
 
 __all__ = ["Chunk", "Stream"]
@@ -388,9 +388,15 @@ class Stream:
         item = error.__dict__.pop(outcomes.ITEM, None)
         if item is None:
             item = self.dropped.pop(key, None)
-        by = by or self.cancelled_by or "cancel() of its task"
+        by = by or self.cancelled_by or self._cancelled_outside() or "cancel() of its task"
         error.args = (cancelled_text(self.function, key, item, by, run, total, star=self.star),)
         return error
+
+    def _cancelled_outside(self) -> str:
+        """By another process, whose word the scheduler has heeded, and this process has not yet."""
+        if self.run == NO_RUN or self.host.gate.foreign:
+            return ""
+        return OUTSIDE if with_gil.csched_cancelled_by_command(self.host.scheduler.handle, self.run) else ""
 
     def name(self, key: Any, item: Any, error: BaseException) -> None:
         """Note on its error which element failed."""

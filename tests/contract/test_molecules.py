@@ -85,3 +85,24 @@ def test_reading_one_is_no_change(
     space["kept"] = mol
     assert len({ex.submit(space["h"], x).result(SECONDS) for x in range(4)}) == 1
     assert "kept" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("make", ["GetMorganGenerator", "GetRDKitFPGenerator", "GetAtomPairGenerator"])
+def test_generators_of_fingerprints(ex: Executor, make: str) -> None:
+    """As a variable of the function and as an argument: the fingerprints are the kernel's own."""
+    from rdkit.Chem import rdFingerprintGenerator
+
+    generator = getattr(rdFingerprintGenerator, make)(fpSize=128)
+
+    def bits(smiles: str) -> str:
+        found: str = generator.GetFingerprint(Chem.MolFromSmiles(smiles)).ToBitString()
+        return found
+
+    def bits_by(given: Any, smiles: str) -> str:
+        found: str = given.GetFingerprint(Chem.MolFromSmiles(smiles)).ToBitString()
+        return found
+
+    for smiles in ("CCO", "c1ccccc1C(=O)N"):
+        expected = bits(smiles)
+        assert ex.submit(bits, smiles).result(SECONDS) == expected
+        assert ex.submit(bits_by, generator, smiles).result(SECONDS) == expected

@@ -89,7 +89,8 @@ _CACHES_OF_CLASSES = (
     "_abc_impl",
     "_value2member_map_",
 )  # the last: of enum.Flag, composed members
-_CACHES_OF_OBJECTS = ("_cache", "_item_cache")  # of pandas
+_CACHING = ("pandas.", "scipy.")  # packages whose objects keep these caches
+_CACHES_OF_OBJECTS = ("_cache", "_item_cache", "_has_sorted_indices", "_has_canonical_format")
 _OF_CLASSES = frozenset(
     ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
 )
@@ -329,7 +330,7 @@ class Walk:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.note(ATTRIBUTE, value, "__dict__", attributes, name)
-            if self.in_worker and (caches_properties(kind) or kind.__module__.startswith("pandas.")):
+            if self.in_worker and (caches_properties(kind) or kind.__module__.startswith(_CACHING)):
                 kept = {key: part for key, part in attributes.items() if key not in _CACHES_OF_OBJECTS}
                 for key, part in kept.items():
                     self.note(ITEM, attributes, key, part, name)

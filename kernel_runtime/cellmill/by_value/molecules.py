@@ -6,6 +6,7 @@ rounds coordinates to 32 bits: a task would get, and give back, something else t
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,20 @@ def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
             if type(found) is tuple and type(found[1]) is tuple and tuple(map(type, found[1])) == (bytes,):
                 return found[0], (data,), *found[2:]
     return None
+
+
+def reduced_generator(value: Any) -> tuple[Any, ...] | None:
+    """Return the reduction of a generator of fingerprints whose JSON tells all of it; None for others."""
+    module: Any = sys.modules.get("rdkit.Chem.rdFingerprintGenerator")
+    if type(value).__module__ != "rdkit.Chem.rdFingerprintGenerator" or not hasattr(value, "ToJSON"):
+        return None
+    text = value.ToJSON()
+    return (_generator, (text,)) if module.FingerprintGeneratorFromJSON(text).ToJSON() == text else None
+
+
+def _generator(text: str) -> Any:
+    module: Any = importlib.import_module("rdkit.Chem.rdFingerprintGenerator")
+    return module.FingerprintGeneratorFromJSON(text)
 
 
 def is_molecule(value: Any) -> bool:

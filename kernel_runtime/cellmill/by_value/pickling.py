@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from struct import Struct
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
@@ -85,6 +86,8 @@ class Pickler(cloudpickle.Pickler):
             return _code_reduced(obj)
         if kind is memoryview:
             return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
+        if kind is Struct:
+            return Struct, (obj.format,)
         if kind is _CTYPES_ARRAYS and obj is _array_type(obj):
             return operator.mul, (obj._type_, obj._length_)
         if kind is io.TextIOWrapper and obj is not sys.stdout and obj is not sys.stderr:
@@ -92,7 +95,7 @@ class Pickler(cloudpickle.Pickler):
         stand_in = generators.reduced(obj, self.board)
         if stand_in is not None:
             return stand_in
-        molecule = molecules.reduced(obj, caches=self.caches)
+        molecule = molecules.reduced(obj, caches=self.caches) or molecules.reduced_generator(obj)
         if molecule is not None:
             return molecule
         shell = sys.modules.get("IPython.core.interactiveshell")

@@ -1,0 +1,78 @@
+"""What packages' objects keep while they are read is no change; what tasks do change of them is told."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit import Chem
+from rdkit.Chem import Descriptors
+from scipy import sparse
+
+from cellmill import Executor
+from cellmill.diagnostics import notices
+from tests.support.helpers import SECONDS
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    notices.forget()
+    yield
+    notices.forget()
+
+
+def told(call: Callable[[], Any]) -> list[str]:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        call()
+    return [str(each.message) for each in given]
+
+
+def test_what_is_only_read(pool: Executor) -> None:
+    groups = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyx")}).groupby("b")
+    matrix = sparse.csr_matrix(np.eye(3))
+    molecule = Chem.MolFromSmiles("C[C@H](N)C(=O)O")
+
+    def group(name: str) -> float:
+        return float(groups.get_group(name).a.sum())
+
+    def total(_: str) -> float:
+        return float(matrix.sum() + (matrix @ matrix).sum() + matrix.tocsc().max())
+
+    def describe(_: str) -> int:
+        return len([function(molecule) for _, function in Descriptors.descList])
+
+    for function in (group, total, describe):
+        assert told(lambda f=function: [pool.submit(f, "x").result(SECONDS) for _ in range(3)]) == []  # type: ignore[misc]
+
+
+def test_what_is_changed(pool: Executor) -> None:
+    matrix = sparse.lil_matrix(np.eye(3)).tocsr()
+    molecule = Chem.MolFromSmiles("CO")
+
+    def resize(size: int) -> int:
+        matrix.resize(size, size)
+        return size
+
+    def name(number: int) -> int:
+        molecule.SetIntProp("number", number)
+        return number
+
+    for function, variable in ((resize, "matrix"), (name, "molecule")):
+        (text,) = told(lambda f=function: pool.submit(f, 2).result(SECONDS))  # type: ignore[misc]
+        assert f"change {variable}" in text
+
+
+def test_a_compiled_form(pool: Executor) -> None:
+    """`struct.Struct` is made anew from its format."""
+    form = struct.Struct("<Id")
+
+    def packed(given: struct.Struct) -> tuple[bytes, bytes]:
+        return form.pack(1, 2.0), given.pack(3, 4.0)
+
+    assert pool.submit(packed, form).result(SECONDS) == packed(form)

@@ -30,7 +30,7 @@ from .pickling import dumps, meeting
 from .replacements import is_replacement
 from .worker_data import noting_own
 
-MOST_KNOWN = 64
+MOST_KNOWN, MOST_BYTES = 64, 16 << 20  # that are kept, and in a worker their bytes; the latest is in any case
 _TEXTS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
 _CLASS = b"\x94\x93"  # behind the first name of a function or class in each pickle that has one
 _LARGE, _FEW = 1 << 16, 20  # bytes of a pickle, and modules: whether it names one at all is looked at first
@@ -144,13 +144,14 @@ def read_by(met: Iterable[Any]) -> tuple[Reads, Names]:
 
 def _known_of(found: _Places, met: tuple[Any, ...], handed_on: tuple[Any, ...] = ()) -> Found:
     key = (found, tuple(map(id, met)), tuple(map(id, handed_on)))
-    with _lock:
-        known = _known.get(key)
-        if known is None or known.capture.changed() is not None:
-            known = _known[key] = Found(found, met, handed_on)
+    known = _known.get(key)
+    if known is None or known.capture.changed() is not None:
+        known = Found(found, met, handed_on)  # without the lock: code of the user's may run
+        with _lock:
+            _known[key] = known
             if len(_known) > MOST_KNOWN:
                 _known.popitem(last=False)
-        return known
+    return known
 
 
 def look_for_replacements() -> None:
@@ -255,6 +256,6 @@ def along(data: bytes) -> Along:
         found = _came.get(data)
         if found is None:
             found = _came[data] = Along(data)
-            if len(_came) > MOST_KNOWN:
+            while len(_came) > 1 and (len(_came) > MOST_KNOWN or sum(map(len, _came)) > MOST_BYTES):
                 _came.popitem(last=False)
         return found

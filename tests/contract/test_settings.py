@@ -69,8 +69,10 @@ def test_configuration_of_scikit_learn(ex: Executor) -> None:
     assert after.result(SECONDS) == outside
 
 
-def test_logs_and_switches_of_rdkit(ex: Executor) -> None:
-    """Each change reaches the next call, and is undone."""
+def test_logs_and_switches_of_rdkit(ex: Executor, backend: str) -> None:
+    """Each change reaches the next call, and is undone; those of a cluster's workers stay theirs."""
+    if backend in ("dask", "ray"):
+        pytest.skip("they stay theirs")
     Chem = pytest.importorskip("rdkit.Chem")
     from rdkit import RDLogger
     from rdkit.Chem import rdDepictor

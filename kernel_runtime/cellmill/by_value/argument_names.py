@@ -59,10 +59,11 @@ class Found:
         _add(walk, found)
         walk.go(met)
         self.reads, self.package_names = dict(walk.reads), dict(walk.package_names)
+        self._perhaps: Reads = {}
         if handed_on:  # what is set anew of packages is left to the functions that read it
             _add(walk, [each for each in handed_on if type(each) is tuple])
             walk.go(tuple([each for each in handed_on if type(each) is not tuple]))
-            self.reads |= walk.reads
+            self._perhaps = {place: v for place, v in walk.reads.items() if place not in self.reads}
         self.capture = Capture(walk, 0)
         self.generators = [
             ".".join(place) for place, value in self.reads.items() if kind_of_generator(type(value))
@@ -73,13 +74,13 @@ class Found:
 
     def sent(self, share: Callable[[Sent], Any]) -> Any:
         """What is to be sent, made once; None: nothing is read. ``share`` returns it, or a handle where it is large."""
-        if self._sent is None and (self.reads or self.package_names):
+        if self._sent is None and (self.reads or self.package_names or self._perhaps):
             try:
-                data = dumps((self.reads, self.package_names))
+                data = dumps((self.reads, self.package_names, self._perhaps))
             except Exception:
                 reads = module_reads.picklable(self.reads, module_reads.leave_out)
                 names = module_reads.picklable(self.package_names, package_changes.leave_out)
-                data = dumps((reads, names))
+                data = dumps((reads, names, module_reads.picklable(self._perhaps, module_reads.leave_out)))
             self._sent = share(Sent(data))
         return self._sent
 
@@ -213,9 +214,10 @@ class Along:
                 kind.end(before)
 
     def _loaded(self) -> list[Brought | Patched]:
-        reads, names = pickle.loads(self._data)
+        reads, names, perhaps = pickle.loads(self._data)
         patched = differing(names)
-        kinds: list[Brought | Patched] = [Brought(reads)] if reads else []
+        kinds: list[Brought | Patched] = [Brought(perhaps, perhaps=True)] if perhaps else []
+        kinds += [Brought(reads)] if reads else []
         return [*kinds, Patched("a function among the arguments", patched)] if patched else kinds
 
     def around(self, function: Any) -> Callable[..., Any]:

@@ -22,9 +22,14 @@ class Gone:
 
 
 class Brought:
-    """The data of modules that one function brings, with what tells it from other data of the same names."""
+    """The data of modules that one function brings, with what tells it from other data of the same names.
 
-    def __init__(self, reads: Reads) -> None:
+    ``perhaps``: it may not be needed at all. So in a process where several threads run tasks it is set where no other
+    one needs other data, and no task waits for it.
+    """
+
+    def __init__(self, reads: Reads, *, perhaps: bool = False) -> None:
+        self._perhaps = perhaps
         for module in {module for module, _ in reads}.difference(sys.modules):
             with contextlib.suppress(Exception):  # the function's own import of it tells
                 importlib.import_module(module)
@@ -44,6 +49,10 @@ class Brought:
             self._apply()
             return
         with _using:
+            if self._perhaps:
+                if not self._others_in_use():
+                    self._apply()
+                return
             while self._others_in_use():
                 _using.wait(SLICE_S)
             self._apply()
@@ -54,6 +63,8 @@ class Brought:
         if not several_threads:
             if _added:
                 self._withdraw()
+            return
+        if self._perhaps:
             return
         with _using:
             self._count(-1)

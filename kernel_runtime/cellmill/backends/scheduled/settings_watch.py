@@ -98,17 +98,27 @@ class SettingsWatch:
 
     def __init__(self) -> None:
         self._seen, self._own = _Seen(), _Seen()
-        self.base = self._latest = settings.read()
+        self._with_molecules = True
+        self.base = self._latest = self._read()
         self._seen.note()
         self._own.note()
         self.form = self._seen.form
+
+    def leave_molecules(self) -> None:
+        """RDKit's settings stay what workers have of their own: processes of others."""
+        self._with_molecules = False
+        self.base = self._latest = self._read()
+
+    def _read(self) -> Settings:
+        found = settings.read()
+        return found if self._with_molecules else found._replace(molecules=())
 
     def now(self) -> Settings:
         """Return the settings of the calling thread; the object `base` itself where they equal it."""
         if not self._seen.changed():
             return self.base
         if self._own.changed():
-            self._latest = settings.read()
+            self._latest = self._read()
             self._own.note()
         if self._latest != self.base:
             return self._latest

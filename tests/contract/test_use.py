@@ -14,7 +14,7 @@ from cellmill.views.sections.workers import WorkersSection
 from tests.contract.abilities import Abilities, elsewhere, later
 from tests.support.waiting import until
 
-BLOCK = 150 << 20
+BLOCK = 600 << 20  # more than a worker has that has imported what the tests before did
 
 
 def large(gate: str) -> int:

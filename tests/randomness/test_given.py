@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import random
 import sys
@@ -54,6 +55,10 @@ def call(function: Callable[[], float]) -> float:
     return function()
 
 
+def drawing(rng: Any) -> Callable[[], float]:
+    return lambda: float(rng.random())
+
+
 @pytest.mark.parametrize("make", [np.random.default_rng, random.Random, np.random.RandomState])
 def test_the_second_call_in_the_same_state(pool: Executor, make: Callable[[int], Any]) -> None:
     rng = make(1)
@@ -77,6 +82,35 @@ def test_elements_of_maps(pool: Executor) -> None:
     assert told(lambda: list(pool.map(draw, rng.spawn(10)))) == []
     (text,) = told(lambda: list(pool.map(draw, [rng] * 10)))
     assert text.startswith("draw is given a generator of random numbers (Generator)")
+
+
+def test_each_generator_once_is_not_told(pool: Executor) -> None:
+    """However often a call or an element is pickled: functions that travel with the call, classes and closures."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(
+        "class Held:\n"
+        "    def __init__(self, rng): self.rng = rng\n"
+        "    def step(self): return float(self.rng.random())\n"
+        "    def by(self, rng): return float(rng.random())\n"
+        "    __call__ = by\n"
+        "def draw(rng): return float(rng.random())",
+        namespace,
+    )
+    held, draw_here, rng = namespace["Held"], namespace["draw"], np.random.default_rng
+    for function, given in (
+        (functools.partial(draw_here), rng(1)),
+        (held(1).by, rng(2)),
+        (held(1), rng(3)),
+        (draw_here, rng(4)),
+        (step, held(rng(5))),
+        (call, drawing(rng(6))),
+    ):
+        assert told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == [], function  # type: ignore[misc]
+    assert told(lambda: list(pool.map(step, [held(rng(i)) for i in range(3)]))) == []
+    assert told(lambda: list(pool.map(step, (held(rng(i)) for i in range(3))))) == []
+    assert told(lambda: list(pool.map(call, [drawing(rng(i)) for i in range(3)]))) == []
+    shared = rng(7)
+    assert len(told(lambda: list(pool.map(call, [lambda: float(shared.random()) for _ in range(3)])))) == 1
 
 
 def test_generators_of_modules_that_arguments_draw_from(

@@ -112,12 +112,12 @@ class Packer:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
         except BaseException:
             return self._element(item)
-        given.look(item, data, self._name, None)
         if payload.is_marked(data) or self._registry:
             return self._element(item)
         if self._parts and issubclass(type(item), _references):
             self._clear()
             return item
+        given.look(item, data, self._name, None)
         return self._piece_of(data)
 
     def _look_at_names(self, data: bytes) -> None:
@@ -192,8 +192,8 @@ class Packer:
             self._clear()
             with contextlib.suppress(Exception):  # cloudpickle knows more
                 data = pickle.dumps(item, 5, buffer_callback=self._keep)
-                given.look(item, data, self._name, None)
                 if not payload.by_value_needed(data):
+                    given.look(item, data, self._name, None)
                     return self._piece_of(data)
         if len(self._special) < MOST_KNOWN:
             self._special.add(kind)
@@ -202,6 +202,7 @@ class Packer:
         pickler = _Pickler(target, protocol=5, buffer_callback=self._keep)
         pickler.outside = self._class
         pickler.dump(item)
+        given.look(item, target.getvalue(), self._name, None)
         return self._piece_of(target.getvalue())
 
     def _class(self, cls: type, version: Any) -> Any:

@@ -14,7 +14,6 @@ from ...by_value.pickling import meeting
 from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
-from ...randomness import given as given_generators
 from ...serialization import foreign, payload
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
@@ -139,8 +138,14 @@ class Packing:
         body: Any,
         encode: Callable[[Any], Encoded],
         inputs: Inputs,
+        *,
+        plain: bool = False,
     ) -> Encoded:
-        """Pack a body with these arguments; a second one with what the first has found out about them."""
+        """Pack a body with these arguments; a second one with what the first has found out about them. ``plain``: they
+        are plain data.
+        """
+        if plain:
+            return self._pack(body, args, kwargs, inputs, encode)
         if self._names is None:
             before, meeting.met = meeting.met, []
             try:
@@ -148,7 +153,7 @@ class Packing:
                 makers = self._readers() if inputs or inputs.held else None
                 found = in_arguments(encoded.data, meeting.met, makers)
                 self._names = found and found.sent(_shared_if_large)
-                self._tell(found, (args, kwargs), encoded.data)
+                self._tell(found)
             finally:
                 meeting.met = before
             if self._names is None:
@@ -156,22 +161,10 @@ class Packing:
             inputs.forget()
         return self._pack(self._with_names(body, self._names), args, kwargs, inputs, encode)
 
-    def bare(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        body: Any,
-        encode: Callable[[Any], Encoded],
-        inputs: Inputs,
-    ) -> Encoded:
-        """Pack a body whose arguments are plain data."""
-        return self._pack(body, args, kwargs, inputs, encode)
-
-    def _tell(self, found: Found | None, given: Any, data: bytes) -> None:
+    def _tell(self, found: Found | None) -> None:
         """Warn of random numbers that tasks would draw alike."""
-        name = function_name(self._function)
-        given_generators.look(given, data, name, self._function)
         if found is not None and found.generators:
+            name = function_name(self._function)
             shown = notices.listed(found.generators)
             notices.give(
                 ("generators that arguments read", name, shown),

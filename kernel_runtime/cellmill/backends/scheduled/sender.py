@@ -15,6 +15,7 @@ from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError
 from ...futures import Future, FutureOwner
 from ...process_context.settings import Settings
+from ...randomness import given
 from ...randomness.generators import Draws
 from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
@@ -153,6 +154,7 @@ class Sender:
             future = RetriedFuture(host, options.retries)
         settings = self.plain.settings.own()
         draws: Draws | None = None
+        looked = False
         while True:
             number, draws = self._drawn.call(function, draws)
             try:
@@ -165,6 +167,11 @@ class Sender:
                         body = [settings, None, args, kwargs]
                     inputs = Inputs()
                     encoded = packed(body, encode, inputs)
+                    if (
+                        not looked
+                    ):  # a function that travels with its call draws from children of what it is given
+                        given.look((args, kwargs), encoded.data, function_name(function), function)
+                        looked = True
                 else:
                     encoded, inputs = self._drawn.travelling(function, settings, draws, args, kwargs, packed)
                 for before in options.after:
@@ -332,8 +339,7 @@ class Sender:
             try:
                 inputs = Inputs()
                 body = body if draws is None else {**body, "draws": draws}
-                pack_as = packing.bare if names_nothing else packing
-                encoded = pack_as(args, {}, body, encode, inputs)
+                encoded = packing(args, {}, body, encode, inputs, plain=names_nothing)
                 for before in options.after:
                     add_input(self.host, before, inputs)
             except FailedInput as failed:

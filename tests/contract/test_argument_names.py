@@ -9,6 +9,7 @@ import functools
 import importlib
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, UsageError
+from cellmill.by_value import argument_names
 from cellmill.diagnostics import notices
 from tests.contract.abilities import Abilities, elsewhere
 from tests.support.helpers import SECONDS
@@ -271,3 +273,20 @@ def test_elements_whose_modules_change_while_they_are_taken(ex: Executor, own: M
     notices.forget()
     with pytest.warns(RuntimeWarning, match=r"elements of rated read of modules was changed .*Base\.rate"):
         assert len(list(ex.map(rated, models()))) == 3
+
+
+@elsewhere
+def test_elements_whose_modules_stay_as_they_are(ex: Executor, own: ModuleType) -> None:
+    """Also where so much else was looked at meanwhile that it is looked up anew."""
+    own.Base.rate = 2
+
+    def models() -> Iterator[Any]:
+        for k in range(5):
+            argument_names._known.clear()
+            yield own.Model(k)
+
+    notices.forget()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert list(ex.map(rated, models())) == [2 + 2 + 3 * k for k in range(5)]
+    assert told == []

@@ -126,7 +126,11 @@ class Packer:
         if found is None:
             return
         before = self._found.setdefault(found.places, found)
-        if before is not found and (found.reads or found.package_names):
+        if (
+            before is not found
+            and before.capture.changed() is not None
+            and (found.reads or found.package_names)
+        ):
             shown = notices.listed([".".join(place) for place in (*found.reads, *found.package_names)][:3])
             notices.give(
                 ("elements read", self._name, found.places),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from scipy import sparse
 from cellmill import Executor
 from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
+from tests.support.told import told
 
 
 @pytest.fixture(autouse=True)
@@ -24,13 +23,6 @@ def anew() -> Iterator[None]:
     notices.forget()
     yield
     notices.forget()
-
-
-def told(call: Callable[[], Any]) -> list[str]:
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        call()
-    return [str(each.message) for each in given]
 
 
 def test_what_is_only_read(pool: Executor) -> None:

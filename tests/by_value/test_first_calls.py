@@ -17,6 +17,7 @@ from cellmill import Executor
 from cellmill.by_value.first_calls import CALLS
 from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
+from tests.support.told import told
 
 
 class Account:
@@ -41,12 +42,9 @@ def anew() -> Iterator[None]:
     notices.forget()
 
 
-def told(call: Callable[[], Any]) -> list[str]:
-    """What is said meanwhile of arguments."""
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        call()
-    return [str(each.message) for each in given if "argument" in str(each.message)]
+def changed(call: Callable[[], Any]) -> list[str]:
+    """What is said of arguments meanwhile."""
+    return told(call, "argument")
 
 
 def put(rows: list[int], value: int) -> None:
@@ -57,7 +55,7 @@ def test_through_a_method(pool: Executor) -> None:
     def book(account: Any, value: int) -> int:
         return int(account.add(value))
 
-    assert told(lambda: pool.submit(book, Account(), 1).result(SECONDS)) == [
+    assert changed(lambda: pool.submit(book, Account(), 1).result(SECONDS)) == [
         (
             "test_through_a_method.<locals>.book changes its argument account in place. A task has a copy of it: the "
             "caller's object does not change. Return what is changed and take it from the result, or begin with "
@@ -71,7 +69,7 @@ def test_through_a_helper_in_a_map(pool: Executor) -> None:
         put(rows, 1)
         return len(rows)
 
-    assert len(told(lambda: list(pool.map(count, [[], [], []])))) == 1
+    assert len(changed(lambda: list(pool.map(count, [[], [], []])))) == 1
 
 
 def test_through_another_name_and_by_keyword(pool: Executor) -> None:
@@ -80,7 +78,7 @@ def test_through_another_name_and_by_keyword(pool: Executor) -> None:
         other["n"] = len(rows)
         return 0
 
-    assert "its argument table" in told(lambda: pool.submit(count, [1], table={}).result(SECONDS))[0]
+    assert "its argument table" in changed(lambda: pool.submit(count, [1], table={}).result(SECONDS))[0]
 
 
 def test_arrays(pool: Executor) -> None:
@@ -91,9 +89,9 @@ def test_arrays(pool: Executor) -> None:
         view[:] = 3
         return float(array.sum())
 
-    assert "its argument array" in told(lambda: pool.submit(fill, numpy.zeros(4)).result(SECONDS))[0]
+    assert "its argument array" in changed(lambda: pool.submit(fill, numpy.zeros(4)).result(SECONDS))[0]
     big = numpy.zeros(1 << 20)  # not copied to be compared
-    assert told(lambda: pool.submit(lambda array: fill(array), big).result(SECONDS)) == []
+    assert changed(lambda: pool.submit(lambda array: fill(array), big).result(SECONDS)) == []
 
 
 @pytest.mark.parametrize("size", [10_000, 20_000, 30_000, 40_000])
@@ -107,7 +105,7 @@ def test_arrays_near_the_limit_of_a_look(pool: Executor, size: int) -> None:
         return float(array[-1])
 
     calls = [([], numpy.zeros(size)) for _ in range(8)]
-    assert told(lambda: list(pool.starmap(grow, calls)))
+    assert changed(lambda: list(pool.starmap(grow, calls)))
     assert [pool.submit(grow, [], numpy.zeros(size)).result(SECONDS) for _ in range(8)] == [3.0] * 8
 
 
@@ -144,10 +142,10 @@ def test_what_is_handed_back_or_not_changed_is_not_told(pool: Executor) -> None:
     def read(account: Any, rows: list[int], table: dict[str, list[int]]) -> int:
         return int(account.read()) + len(rows) + len(table)
 
-    assert told(lambda: pool.submit(give_back, [1]).result(SECONDS)) == []
-    assert told(lambda: pool.submit(give_in_a_dict, [1]).result(SECONDS)) == []
-    assert told(lambda: pool.submit(copy, [1]).result(SECONDS)) == []
-    assert told(lambda: pool.submit(read, Account(), [1], {"a": [1]}).result(SECONDS)) == []
+    assert changed(lambda: pool.submit(give_back, [1]).result(SECONDS)) == []
+    assert changed(lambda: pool.submit(give_in_a_dict, [1]).result(SECONDS)) == []
+    assert changed(lambda: pool.submit(copy, [1]).result(SECONDS)) == []
+    assert changed(lambda: pool.submit(read, Account(), [1], {"a": [1]}).result(SECONDS)) == []
 
 
 def test_lists_of_batch_functions_are_no_callers(pool: Executor) -> None:
@@ -155,7 +153,7 @@ def test_lists_of_batch_functions_are_no_callers(pool: Executor) -> None:
         put(items, 0)
         return [2 * item for item in items[:-1]]
 
-    assert told(lambda: list(pool.options(batch=True).map(batch, range(10)))) == []
+    assert changed(lambda: list(pool.options(batch=True).map(batch, range(10)))) == []
 
 
 def test_a_function_is_soon_called_bare(pool: Executor) -> None:
@@ -191,9 +189,9 @@ def test_functions_that_remember(pool: Executor) -> None:
     def only_calls(read: Callable[[], int]) -> int:
         return read()
 
-    assert len(told(lambda: pool.submit(call, counter(), 1).result(SECONDS))) == 1
-    assert len(told(lambda: pool.submit(call_method, Account().add, 1).result(SECONDS))) == 1
-    assert told(lambda: pool.submit(only_calls, Account().read).result(SECONDS)) == []
+    assert len(changed(lambda: pool.submit(call, counter(), 1).result(SECONDS))) == 1
+    assert len(changed(lambda: pool.submit(call_method, Account().add, 1).result(SECONDS))) == 1
+    assert changed(lambda: pool.submit(only_calls, Account().read).result(SECONDS)) == []
 
 
 def test_objects_of_packages(pool: Executor) -> None:
@@ -226,9 +224,9 @@ def test_objects_of_packages(pool: Executor) -> None:
 
     frame, molecule = pd.DataFrame({"a": [1.0, 2.0]}), Chem.MolFromSmiles("C[C@H](N)C(=O)O")
     for changes, given in ((fit, LinearRegression()), (fill, frame), (name, molecule)):
-        assert len(told(lambda c=changes, g=given: pool.submit(c, g).result(SECONDS))) == 1, changes  # type: ignore[misc]
+        assert len(changed(lambda c=changes, g=given: pool.submit(c, g).result(SECONDS))) == 1, changes  # type: ignore[misc]
     for reads, given in ((predict, LinearRegression().fit(x, y)), (mean, frame), (describe, molecule)):
-        assert told(lambda r=reads, g=given: pool.submit(r, g).result(SECONDS)) == [], reads  # type: ignore[misc]
+        assert changed(lambda r=reads, g=given: pool.submit(r, g).result(SECONDS)) == [], reads  # type: ignore[misc]
 
 
 def fill_first(frame: Any) -> None:

@@ -9,7 +9,6 @@ import functools
 import importlib
 import json
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +21,7 @@ from cellmill.by_value import argument_names
 from cellmill.diagnostics import notices
 from tests.contract.abilities import Abilities, elsewhere
 from tests.support.helpers import SECONDS
+from tests.support.told import nothing_told
 
 SOURCE = """
 import enum
@@ -286,7 +286,5 @@ def test_elements_whose_modules_stay_as_they_are(ex: Executor, own: ModuleType) 
             yield own.Model(k)
 
     notices.forget()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with nothing_told():
         assert list(ex.map(rated, models())) == [2 + 2 + 3 * k for k in range(5)]
-    assert told == []

@@ -20,6 +20,7 @@ from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere, later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
+from tests.support.told import nothing_told
 
 Cell = Callable[[str], dict[str, Any]]
 
@@ -254,8 +255,7 @@ def test_data_of_modules_that_cannot_be_sent(ex: Executor, module: Any) -> None:
     module.lock = threading.Lock()
     with pytest.warns(RuntimeWarning, match=r"their_settings\.lock was set anew .* it cannot be sent"):
         assert ex.submit(module.scaled, 1).result(SECONDS) == module.scaled(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it is said once
+    with nothing_told():  # it is said once
         module.lock = threading.Lock()
         assert ex.submit(module.scaled, 1).result(SECONDS) == module.scaled(1)
 
@@ -301,8 +301,7 @@ def test_changes_by_tasks_are_said_before_the_result(
         RuntimeWarning, match=words
     ):  # from the call on: tasks may end before the result is read
         called()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it is said once
+    with nothing_told():  # it is said once
         assert len(list(ex.map(function, range(10)))) == 10
 
 
@@ -348,8 +347,7 @@ CACHES = {
 def test_a_cache_that_fills_is_no_change(ex: Executor, cell: Cell, kind: str) -> None:
     define, body = CACHES[kind]
     main = cell(f"{define}\ndef filling(x, _={uuid.uuid4().hex!r}):\n    {body}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with nothing_told():
         assert len(list(ex.map(main["filling"], range(4)))) == 4
         ex.submit(main["filling"], 2).result(SECONDS)
 
@@ -395,8 +393,7 @@ def test_what_each_worker_may_set_once(ex: Executor, cell: Cell) -> None:
     function = cell(
         "model = None\ndef f(x):\n    global model\n    model = model or [7]\n    return model[0]"
     )["f"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with nothing_told():
         assert [ex.submit(function, x).result(SECONDS) for x in range(4)] == [7] * 4
         assert list(ex.map(function, range(4))) == [7] * 4
 

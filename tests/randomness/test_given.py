@@ -6,7 +6,6 @@ import functools
 import importlib
 import random
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from cellmill import Executor
 from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
+from tests.support.told import told
 
 
 @pytest.fixture(autouse=True)
@@ -26,11 +26,9 @@ def anew() -> Iterator[None]:
     notices.forget()
 
 
-def told(call: Callable[[], Any]) -> list[str]:
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
-        call()
-    return [str(each.message) for each in given if "draw" in str(each.message)]
+def drawn(call: Callable[[], Any]) -> list[str]:
+    """What is said of random numbers meanwhile."""
+    return told(call, "draw")
 
 
 class Walker:
@@ -70,17 +68,17 @@ def test_the_second_call_in_the_same_state(pool: Executor, make: Callable[[int],
     ):
         notices.forget()
         fresh = make(2)
-        assert told(lambda f=fresh: pool.submit(draw, f).result(SECONDS)) == []  # type: ignore[misc]
+        assert drawn(lambda f=fresh: pool.submit(draw, f).result(SECONDS)) == []  # type: ignore[misc]
         rng.random()  # it goes on here: the first call has another state than those before
-        assert told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == []  # type: ignore[misc]
-        (text,) = told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS))  # type: ignore[misc]
+        assert drawn(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == []  # type: ignore[misc]
+        (text,) = drawn(lambda f=function, g=given: pool.submit(f, g).result(SECONDS))  # type: ignore[misc]
         assert f"{function.__name__} is given a generator of random numbers" in text
 
 
 def test_elements_of_maps(pool: Executor) -> None:
     rng = np.random.default_rng(1)
-    assert told(lambda: list(pool.map(draw, rng.spawn(10)))) == []
-    (text,) = told(lambda: list(pool.map(draw, [rng] * 10)))
+    assert drawn(lambda: list(pool.map(draw, rng.spawn(10)))) == []
+    (text,) = drawn(lambda: list(pool.map(draw, [rng] * 10)))
     assert text.startswith("draw is given a generator of random numbers (Generator)")
 
 
@@ -105,12 +103,12 @@ def test_each_generator_once_is_not_told(pool: Executor) -> None:
         (step, held(rng(5))),
         (call, drawing(rng(6))),
     ):
-        assert told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == [], function  # type: ignore[misc]
-    assert told(lambda: list(pool.map(step, [held(rng(i)) for i in range(3)]))) == []
-    assert told(lambda: list(pool.map(step, (held(rng(i)) for i in range(3))))) == []
-    assert told(lambda: list(pool.map(call, [drawing(rng(i)) for i in range(3)]))) == []
+        assert drawn(lambda f=function, g=given: pool.submit(f, g).result(SECONDS)) == [], function  # type: ignore[misc]
+    assert drawn(lambda: list(pool.map(step, [held(rng(i)) for i in range(3)]))) == []
+    assert drawn(lambda: list(pool.map(step, (held(rng(i)) for i in range(3))))) == []
+    assert drawn(lambda: list(pool.map(call, [drawing(rng(i)) for i in range(3)]))) == []
     shared = rng(7)
-    assert len(told(lambda: list(pool.map(call, [lambda: float(shared.random()) for _ in range(3)])))) == 1
+    assert len(drawn(lambda: list(pool.map(call, [lambda: float(shared.random()) for _ in range(3)])))) == 1
 
 
 def test_generators_of_modules_that_arguments_draw_from(
@@ -121,7 +119,7 @@ def test_generators_of_modules_that_arguments_draw_from(
     monkeypatch.syspath_prepend(tmp_path)
     own = importlib.import_module("cellmill_test_drawing")
     try:
-        (text,) = told(lambda: pool.submit(call, own.draw).result(SECONDS))
+        (text,) = drawn(lambda: pool.submit(call, own.draw).result(SECONDS))
         assert "among the arguments of call draws from cellmill_test_drawing.rng" in text
     finally:
         sys.modules.pop(own.__name__)

@@ -1,8 +1,9 @@
 """The headless browser of the tests: where it is, how it is started, and what is done when it hangs.
 
 Chromium without a window sometimes stops to draw: its pages answer, but get no more animation frames, which JupyterLab
-and Playwright wait for. Sometimes it answers nothing, and Playwright waits without a limit. Nothing in a page can cure
-that. A test that meets it runs again, once, in a new browser; a page that answers and draws is never the reason.
+and Playwright wait for. Sometimes frames come, but no screenshot is taken. Sometimes it answers nothing, and Playwright
+waits without a limit. Nothing in a page can cure that. A test that meets it runs again, once, in a new browser; a page
+that answers, draws and gives a screenshot is never the reason.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from playwright.sync_api import (
     Error,
     Page,
     Playwright,
+    TimeoutError,
     ViewportSize,
     sync_playwright,
 )
@@ -40,14 +42,14 @@ VIEWPORT: ViewportSize = {"width": 1280, "height": 760}
 LIMIT_S = 180.0  # longer than any wait of a test that Playwright limits
 GRACE_S = 30.0  # until Playwright's own process is ended
 FRAME_LIMIT_MS = 15_000
-FRAME = f"""() => Promise.race([
+FRAME = """limit => Promise.race([
     new Promise(resolve => requestAnimationFrame(() => resolve(true))),
-    new Promise(resolve => setTimeout(() => resolve(false), {FRAME_LIMIT_MS})),
+    new Promise(resolve => setTimeout(() => resolve(false), limit)),
 ])"""
 
 
 class Hung(Exception):
-    """A test failed in a browser that draws no more, or answers no more."""
+    """A test failed in a browser that draws no more, gives no screenshot, or answers no more."""
 
 
 class Watch:
@@ -70,10 +72,10 @@ class Watch:
         self._stopped.set()
 
     def check(self, pages: Iterable[Page]) -> None:
-        """Raise `Hung` where the browser was killed, or one of these pages is not drawn any more."""
+        """Raise `Hung` where the browser was killed, or one of these pages is not drawn any more, or not pictured."""
         for page in pages:
-            if not page.is_closed() and not draws(page):
-                raise Hung(f"{page.url} answers, and got no animation frame in {FRAME_LIMIT_MS / 1000:.0f} s")
+            if not page.is_closed() and (missing := missing_from(page)):
+                raise Hung(f"{page.url} answers, and got no {missing} in {FRAME_LIMIT_MS / 1000:.0f} s")
         if self.expired:
             raise Hung(f"the test had not ended after {self.seconds:.0f} s, and its browser was killed")
 
@@ -141,12 +143,20 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def draws(page: Page) -> bool:
-    """Whether a page that is in front gets an animation frame; also where it cannot be asked."""
+def missing_from(page: Page, limit_ms: float = FRAME_LIMIT_MS) -> str:
+    """What a page that is in front does not get: an animation frame, a screenshot, or nothing ("").
+
+    Nothing is missing where the page cannot be asked: it is closed, or its browser has ended.
+    """
     try:
-        return bool(page.evaluate("() => document.hidden") or page.evaluate(FRAME))
+        if not page.evaluate("() => document.hidden") and not page.evaluate(FRAME, limit_ms):
+            return "animation frame"
+        page.screenshot(timeout=limit_ms)
+    except TimeoutError:
+        return "screenshot"
     except Error:
-        return True
+        pass
+    return ""
 
 
 def path() -> str:

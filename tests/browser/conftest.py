@@ -376,5 +376,5 @@ def tell_of_a_failure(one: Lab, test: str) -> None:
     print("the end of the server's log:", one.server.log.read_text()[-4000:], sep="\n")
     for text in one.page.locator("dialog").all_inner_texts():
         print(f"a dialog is open: {text}")
-    if chromium.draws(one.page):
+    if not chromium.missing_from(one.page):
         print(f"screenshot: {one.screenshot('failed-' + test)}")

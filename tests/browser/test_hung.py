@@ -22,8 +22,26 @@ def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> 
     profile.close()
     page = profile.context().new_page()
     assert page.evaluate("() => 6 * 7") == 42
-    assert chromium.draws(page)
+    assert chromium.missing_from(page) == ""
     chromium.Watch().check([page])
+    page.close()
+
+
+def test_a_page_that_gives_no_screenshot_is_told_from_one_that_draws_nothing(
+    profile: chromium.Profile,
+) -> None:
+    page = profile.context().new_page()
+    page.route("**/*.woff2", lambda route: None)  # a screenshot waits for the fonts
+    page.set_content("<p style='font-family: late'>text</p>")
+    assert chromium.missing_from(page) == ""
+    page.evaluate("""() => {
+        const font = new FontFace('late', 'url(http://127.0.0.1:1/late.woff2)');
+        document.fonts.add(font);
+        font.load();
+    }""")
+    assert chromium.missing_from(page, 1_000) == "screenshot"
+    page.evaluate("() => { window.requestAnimationFrame = () => 0; }")
+    assert chromium.missing_from(page, 1_000) == "animation frame"
     page.close()
 
 

@@ -89,7 +89,7 @@ def _streams() -> str:
 
 @pytest.mark.parametrize("way", ["client", "cluster", "address"])
 def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, way: str) -> None:
-    before = (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"]))
+    before = (client.run(_streams), client.run(os.getcwd), client.nthreads())
     target = {"client": client, "cluster": cluster, "address": cluster.scheduler_address}[way]
     with Executor(backend=target) as ex:
         assert (ex.backend, ex.max_workers) == ("dask", 2)
@@ -98,7 +98,7 @@ def test_a_borrowed_cluster_is_left_as_it_was_found(client: Any, cluster: Any, w
         with pytest.raises(cellmill.CellmillError):
             ex._backend.engine.resize(3)  # type: ignore[attr-defined]
     _comes(lambda: not any(client.run(_runners).values()))
-    assert (client.run(_streams), client.run(os.getcwd), set(client.scheduler_info()["workers"])) == before
+    assert (client.run(_streams), client.run(os.getcwd), client.nthreads()) == before
     assert client.submit(tasks.double, 4).result(SECONDS) == 8
     _comes(lambda: not [key for key in client.who_has() if str(key).startswith("cellmill")])
 
@@ -204,7 +204,7 @@ def test_a_reply_that_goes_with_its_worker(client: Any, monkeypatch: pytest.Monk
         engine._take(1, Reply())
         _comes(lambda: ("gone", remote.key) in ear.told)
         assert "failed" not in {verb for verb, _ in ear.told}
-        _comes(lambda: len(client.scheduler_info()["workers"]) == 2)
+        _comes(lambda: len(client.nthreads()) == 2)
     finally:
         engine.close()
 

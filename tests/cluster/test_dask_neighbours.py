@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -307,6 +309,31 @@ def test_a_worker_is_left_as_it_was_found(
 def _load() -> None:
     """Import what tasks will: a package may add filters of warnings."""
     import cellmill.backends.cluster.remote.entry  # noqa: F401
+
+
+def test_settings_of_a_workers_own_hold_in_tasks(client: Any, worker: StartWorker, tmp_path: Path) -> None:
+    """Those that travel to no process of others: RDKit's, the folder of tempfile, the time limit of sockets."""
+    pytest.importorskip("rdkit.Chem")
+    address = worker("shared", "--no-nanny", "--nthreads", "2")
+    client.run(_set, str(tmp_path))
+    with Executor(backend=client) as ex:
+        assert ex.run_on_workers(_set_here) == [(str(tmp_path), 7.5, False)] * 2
+        assert set(ex.map(_set_here, range(20))) == {(str(tmp_path), 7.5, False)}
+    assert client.run(_set_here)[address] == (str(tmp_path), 7.5, False)
+
+
+def _set(folder: str) -> None:
+    from rdkit import Chem
+
+    tempfile.tempdir = folder
+    socket.setdefaulttimeout(7.5)
+    Chem.SetUseLegacyStereoPerception(False)
+
+
+def _set_here(_: Any = None) -> tuple[str | None, float | None, bool]:
+    from rdkit import Chem
+
+    return tempfile.gettempdir(), socket.getdefaulttimeout(), Chem.GetUseLegacyStereoPerception()
 
 
 def test_a_cluster_of_the_kernels_own_process_follows_the_kernel(

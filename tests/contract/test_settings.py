@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import decimal
+import os
+import socket
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +101,30 @@ def test_logs_and_switches_of_rdkit(ex: Executor, backend: str) -> None:
         rdDepictor.SetPreferCoordGen(False)
     assert chemistry() == outside
     assert ex.submit(chemistry).result(SECONDS) == outside
+
+
+def new_files_and_sockets(_: Any = None) -> tuple[str, float | None]:
+    with tempfile.NamedTemporaryFile() as made, socket.socket() as end:
+        return os.path.dirname(made.name), end.gettimeout()
+
+
+def test_the_folder_of_tempfile_and_the_time_limit_of_sockets(
+    ex: Executor, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a cluster's workers stay theirs."""
+    outside = new_files_and_sockets()
+    assert ex.submit(new_files_and_sockets).result(SECONDS) == outside
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path))
+        socket.setdefaulttimeout(7.5)
+        try:
+            inside = [ex.submit(new_files_and_sockets) for _ in range(20)]
+            mapped = list(ex.map(new_files_and_sockets, range(50)))
+        finally:
+            socket.setdefaulttimeout(None)
+    wanted = outside if backend in ("dask", "ray") else (str(tmp_path), 7.5)
+    assert {f.result(SECONDS) for f in inside} == set(mapped) == {wanted}
+    assert ex.submit(new_files_and_sockets).result(SECONDS) == outside
 
 
 def test_numpy_errors(ex: Executor) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import decimal
 import locale
 import os
+import socket
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -54,6 +56,16 @@ def _umask(_: int) -> None:
 @change("the locale")
 def _locale(_: int) -> None:
     locale.setlocale(locale.LC_TIME, "C.UTF-8")
+
+
+@change("tempfile.tempdir")
+def _files(n: int) -> None:
+    tempfile.tempdir = f"/tmp/{n}"
+
+
+@change("the time limit of new sockets")
+def _sockets(n: int) -> None:
+    socket.setdefaulttimeout(n + 1)
 
 
 @change("the decimal context")

@@ -7,11 +7,13 @@ from __future__ import annotations
 from ..backends.scheduled.settings_watch import SettingsWatch
 from ..process_context.settings import Settings
 
-_NO_VALUES = (
+_NO_VALUES = (  # they decide whether a call ends in an error, where its files are, or how figures look
     "recursion",
     "digits",
     "figures",
-)  # they decide whether a call ends in an error, or how figures look
+    "files",
+    "sockets",
+)
 _watch: SettingsWatch | None = None
 _latest: tuple[Settings, bytes, bytes] | None = None
 
@@ -29,8 +31,9 @@ def told(*, figures: bool) -> bytes:
 
 
 def _bytes_of(settings: Settings) -> bytes:
+    molecules = () if settings.molecules is ... else settings.molecules
     set_anew = settings._replace(
-        molecules=tuple((name, on) for name, on in settings.molecules if not name.startswith("rdApp."))
+        molecules=tuple((name, on) for name, on in molecules if not name.startswith("rdApp."))
     )
     found = [
         (name, value)

@@ -232,8 +232,7 @@ FLAGS = {  # as it begins with, and the module of each
 _LOGS = {"rdApp.debug": False, "rdApp.info": False, "rdApp.warning": True, "rdApp.error": True}
 
 
-def probes() -> list[Callable[[], Any]]:
-    """Functions whose results tell whether settings of RDKit have changed."""
+def _probes_of_molecules() -> list[Callable[[], Any]]:
     base = sys.modules.get("rdkit.rdBase")
     if not hasattr(base, "LogStatus"):
         return []
@@ -269,6 +268,46 @@ def _put_molecules(wanted: Pairs) -> Undo:
     return lambda: _put_molecules(tuple(was.items()))
 
 
+# -- Python's own modules
+
+
+def _files() -> str | None:
+    """Where `tempfile` makes files and folders; None: it has not looked yet."""
+    return getattr(sys.modules.get("tempfile"), "tempdir", None)
+
+
+def _put_files(wanted: str | None) -> Undo:
+    module: Any = sys.modules.get("tempfile")
+    if module is None:
+        return lambda: _put_files(None)
+    was, module.tempdir = module.tempdir, wanted
+    return lambda: setattr(module, "tempdir", was)
+
+
+def _sockets() -> float | None:
+    """The seconds that new sockets wait; None: without a limit."""
+    read = getattr(sys.modules.get("socket"), "getdefaulttimeout", None)
+    return read() if read is not None else None
+
+
+def _put_sockets(wanted: float | None) -> Undo:
+    module: Any = sys.modules.get("socket")
+    if module is None:
+        return lambda: _put_sockets(None)
+    was = module.getdefaulttimeout()
+    module.setdefaulttimeout(wanted)
+    return lambda: module.setdefaulttimeout(was)
+
+
+def probes() -> list[Callable[[], Any]]:
+    """Functions whose results tell whether settings that are in no context variable or dict have changed."""
+    return [
+        _files,
+        *filter(None, [getattr(sys.modules.get("socket"), "getdefaulttimeout", None)]),
+        *_probes_of_molecules(),
+    ]
+
+
 class Library(NamedTuple):
     """How some settings of a library are read and put in force, and after the import of which module."""
 
@@ -284,4 +323,6 @@ LIBRARIES = {  # by their names in `settings.Settings`
     "figures": Library("matplotlib", _figures, _put_figures),
     "estimators": Library("sklearn", read_estimators, _put_estimators),
     "molecules": Library("rdkit.Chem", _molecules, _put_molecules),
+    "files": Library("tempfile", _files, _put_files),
+    "sockets": Library("socket", _sockets, _put_sockets),
 }

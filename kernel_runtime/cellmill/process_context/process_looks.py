@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import context, library_settings, settings
 
-_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES = range(6)
+_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES, _FILES = range(7)
 DRAWING = frozenset(
     ("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot")
 )  # in figures of pyplot
@@ -26,12 +27,17 @@ _BY_NAME = {
     **dict.fromkeys(("getcontext", "setcontext", "seterr", "set_printoptions"), _SETTINGS),
     **dict.fromkeys(("setrecursionlimit", "set_int_max_str_digits"), _SETTINGS),
     **dict.fromkeys(("set_option", "rcParams", "set_config"), _SETTINGS),
-    **dict.fromkeys(("DisableLog", "EnableLog"), _SETTINGS),
+    **dict.fromkeys(("DisableLog", "EnableLog", "setdefaulttimeout"), _SETTINGS),
     **dict.fromkeys((f"Set{name}" for name in library_settings.FLAGS), _SETTINGS),
     **dict.fromkeys(DRAWING, _FIGURES),
 }
 FIGURES = "pyplot's open figures"
-_BY_PAIR = {("sys", "path"): _PATH, ("pd", "options"): _SETTINGS, ("pandas", "options"): _SETTINGS}
+_BY_PAIR = {
+    ("sys", "path"): _PATH,
+    ("pd", "options"): _SETTINGS,
+    ("pandas", "options"): _SETTINGS,
+    ("tempfile", "tempdir"): _FILES,
+}
 _OF_PROCESS_SHOWN = {"locale": "the locale", "zone": "the time zone", "umask": "the umask"}
 _SETTINGS_SHOWN = {
     "recursion": "the recursion limit",
@@ -43,6 +49,7 @@ _SETTINGS_SHOWN = {
     "figures": "matplotlib's parameters",
     "estimators": "scikit-learn's configuration",
     "molecules": "RDKit's logs or switches",
+    "sockets": "the time limit of new sockets",
 }
 
 
@@ -111,6 +118,7 @@ _READ: dict[int, Callable[[], Any]] = {
     _OF_PROCESS: context.read,
     _SETTINGS: settings.read,
     _FIGURES: _open_figures,
+    _FILES: tempfile.gettempdir,  # which the first file would set
 }
 _SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
     _DIRECTORY: lambda *_: ["the working directory"],
@@ -119,4 +127,5 @@ _SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
     _OF_PROCESS: _fields(_OF_PROCESS_SHOWN),
     _SETTINGS: _fields(_SETTINGS_SHOWN),
     _FIGURES: lambda *_: [FIGURES],
+    _FILES: lambda *_: ["tempfile.tempdir"],
 }

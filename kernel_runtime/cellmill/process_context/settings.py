@@ -13,13 +13,14 @@ import contextvars
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import ModuleType
+from types import EllipsisType, ModuleType
 from typing import Any, NamedTuple
 
 from .library_settings import LIBRARIES, Pairs, Undo
 
 _LATE = frozenset(library.module for library in LIBRARIES.values())
 OF_A_THREAD = ("decimal", "errors", "arrays", "estimators")  # of the settings
+OF_OTHERS = ("molecules", "files", "sockets")  # those which processes of others keep as they are
 
 
 class DecimalContext(NamedTuple):
@@ -35,7 +36,7 @@ class DecimalContext(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The thread's settings that tasks must see."""
+    """The thread's settings that tasks must see. ``...``: what this process has."""
 
     recursion: int = 0  # 0: what this process has
     digits: int = -1  # of numbers in text; -1: what this process has
@@ -45,7 +46,9 @@ class Settings(NamedTuple):
     tables: Pairs = ()  # pandas' options that are not as it begins with
     figures: Pairs = ()  # the same of matplotlib's rcParams,
     estimators: Pairs = ()  # of scikit-learn's configuration,
-    molecules: Pairs = ()  # and of RDKit's logs and the switches of its chemistry
+    molecules: Pairs | EllipsisType = ()  # and of RDKit's logs and the switches of its chemistry
+    files: str | EllipsisType | None = None  # the folder for temporary files; None: as the environment says
+    sockets: float | EllipsisType | None = None  # seconds that new sockets wait; None: without a limit
 
 
 def read() -> Settings:
@@ -110,7 +113,7 @@ def _put(names: Iterable[str], now: Settings, before: Settings | None) -> list[U
     return [
         _PUT[name](getattr(now, name))
         for name in names
-        if before is None or getattr(now, name) != getattr(before, name)
+        if getattr(now, name) is not ... and (before is None or getattr(now, name) != getattr(before, name))
     ]
 
 
@@ -136,8 +139,11 @@ def restore(found: Settings) -> None:
 def _remember(meant: Settings) -> None:
     global _meant
     _meant = meant
-    late = any(getattr(meant, name) for name in LIBRARIES)
-    if late and _finder not in sys.meta_path and not all(name in sys.modules for name in _LATE):
+    late = any(
+        getattr(meant, name) not in (None, (), ...) and library.module not in sys.modules
+        for name, library in LIBRARIES.items()
+    )
+    if late and _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
 
@@ -229,8 +235,8 @@ class _Finder:
         def exec_module(module: ModuleType) -> None:
             execute(module)
             for field, library in LIBRARIES.items():
-                if library.module == name:
-                    library.put(getattr(_meant, field))
+                if library.module == name and (meant := getattr(_meant, field)) is not ...:
+                    library.put(meant)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

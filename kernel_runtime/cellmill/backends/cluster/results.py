@@ -75,7 +75,7 @@ class ClusterSender(Sender):
 
     def __init__(self, host: SenderHost, slots: SlotTable, keeper: KeeperOf) -> None:
         super().__init__(host, slots)
-        self.plain.settings.leave_molecules()
+        self.plain.settings.leave_those_of_others()
         self._keeper = keeper
 
     def hold(self, held: list[Any], entry: Future | Chunk) -> None:

@@ -98,20 +98,19 @@ class SettingsWatch:
 
     def __init__(self) -> None:
         self._seen, self._own = _Seen(), _Seen()
-        self._with_molecules = True
+        self._left: dict[str, Any] = {}
         self.base = self._latest = self._read()
         self._seen.note()
         self._own.note()
         self.form = self._seen.form
 
-    def leave_molecules(self) -> None:
-        """RDKit's settings stay what workers have of their own: processes of others."""
-        self._with_molecules = False
+    def leave_those_of_others(self) -> None:
+        """Some settings stay what workers have of their own: processes of others."""
+        self._left = dict.fromkeys(settings.OF_OTHERS, ...)
         self.base = self._latest = self._read()
 
     def _read(self) -> Settings:
-        found = settings.read()
-        return found if self._with_molecules else found._replace(molecules=())
+        return settings.read()._replace(**self._left)
 
     def now(self) -> Settings:
         """Return the settings of the calling thread; the object `base` itself where they equal it."""

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 import pytest
@@ -64,6 +64,13 @@ class Model(Base):
 
     def of(self, x):
         return self.k * x
+
+class Special(Model):
+    def of(self, x):
+        return -1
+
+    def plain(self):
+        return super().of
 """
 
 
@@ -177,6 +184,46 @@ def test_objects_that_tasks_hand_on(ex: Executor, own: ModuleType) -> None:
             ex.submit(same, ex.submit(same, own.Model(4))),
         ):
             assert ex.submit(rated, maker).result(SECONDS) == rate + 2 + 12
+
+
+def test_methods_that_their_object_has_not_under_their_names(ex: Executor, own: ModuleType) -> None:
+    """Bound to an object of another class than the one that gives this name."""
+    special = own.Special(4)
+    for method in (special.plain(), MethodType(own.Model.of, special)):
+        assert agree(ex, call, method, 3) == 12
+        assert agree(ex, call, functools.partial(method, 3)) == 12
+        assert ex.submit(call, ex.submit(same, method), 3).result(SECONDS) == 12
+        assert ex.submit(same, method).result(SECONDS)(3) == 12
+        assert ex.submit(method, 3).result(SECONDS) == 12
+    assert agree(ex, call, special.of, 3) == -1
+
+
+def test_methods_and_functions_set_anew_of_what_tasks_hand_on(
+    ex: Executor, backend: str, own: ModuleType
+) -> None:
+    """Also by names that only an earlier argument had. They are as the file makes them once they are put back."""
+    before = own.Model.of, own.scaled
+
+    def makes(k: int) -> Any:
+        return own.Model(k)
+
+    assert ex.submit(rated, ex.submit(same, own.Model(4))).result(SECONDS) == 3 + 12
+    assert ex.submit(called, ex.submit(same, own.scaled)).result(SECONDS) == 8
+    made, function = ex.submit(makes, 4), ex.submit(same, own.scaled)
+    made.result(SECONDS), function.result(SECONDS)
+    own.Model.of = lambda self, x: -x
+    try:
+        if backend in ("dask", "ray"):
+            with pytest.raises(UsageError, match=r"reads .*Model\.of, which the kernel has otherwise"):
+                ex.submit(rated, made).result(SECONDS)
+        else:
+            assert ex.submit(rated, made).result(SECONDS) == 3 - 3
+            own.scaled = lambda x: -x
+            assert ex.submit(call, ex.submit(same, own.Model(4).of), 3).result(SECONDS) == -3
+    finally:
+        own.Model.of, own.scaled = before
+    assert ex.submit(rated, made).result(SECONDS) == 3 + 12
+    assert ex.submit(called, function).result(SECONDS) == 8
 
 
 def test_replacements_in_packages(ex: Executor, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:

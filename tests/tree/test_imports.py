@@ -64,6 +64,7 @@ LAYERS = [
         "diagnostics.inner_calls",
         "by_value.replacements",
         "by_value.iterators",
+        "by_value.methods",
         "by_value.sentinels",
         "by_value.molecules",
         "by_value.changed_arguments",

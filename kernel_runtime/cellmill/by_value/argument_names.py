@@ -60,10 +60,16 @@ class Found:
         walk.go(met)
         self.reads, self.package_names = dict(walk.reads), dict(walk.package_names)
         self._perhaps: Reads = {}
-        if handed_on:  # what is set anew of packages is left to the functions that read it
+        self._names_perhaps: Names = {}
+        if handed_on:  # constants of packages are left to the functions that read them
             _add(walk, [each for each in handed_on if type(each) is tuple])
             walk.go(tuple([each for each in handed_on if type(each) is not tuple]))
             self._perhaps = {place: v for place, v in walk.reads.items() if place not in self.reads}
+            self._names_perhaps = {
+                place: v
+                for place, v in walk.package_names.items()
+                if place not in self.package_names and type(v) not in module_reads.CONSTANTS
+            }
         self.capture = Capture(walk, 0)
         self.generators = [
             ".".join(place) for place, value in self.reads.items() if kind_of_generator(type(value))
@@ -74,13 +80,13 @@ class Found:
 
     def sent(self, share: Callable[[Sent], Any]) -> Any:
         """What is to be sent, made once; None: nothing is read. ``share`` returns it, or a handle where it is large."""
-        if self._sent is None and (self.reads or self.package_names or self._perhaps):
+        found = self.reads, self.package_names, self._perhaps, self._names_perhaps
+        if self._sent is None and any(found):
             try:
-                data = dumps((self.reads, self.package_names, self._perhaps))
+                data = dumps(found)
             except Exception:
-                reads = module_reads.picklable(self.reads, module_reads.leave_out)
-                names = module_reads.picklable(self.package_names, package_changes.leave_out)
-                data = dumps((reads, names, module_reads.picklable(self._perhaps, module_reads.leave_out)))
+                left_out = (module_reads.leave_out, package_changes.leave_out) * 2
+                data = dumps(tuple(map(module_reads.picklable, found, left_out)))
             self._sent = share(Sent(data))
         return self._sent
 
@@ -214,11 +220,16 @@ class Along:
                 kind.end(before)
 
     def _loaded(self) -> list[Brought | Patched]:
-        reads, names, perhaps = pickle.loads(self._data)
-        patched = differing(names)
+        reads, names, perhaps, names_perhaps = pickle.loads(self._data)
         kinds: list[Brought | Patched] = [Brought(perhaps, perhaps=True)] if perhaps else []
         kinds += [Brought(reads)] if reads else []
-        return [*kinds, Patched("a function among the arguments", patched)] if patched else kinds
+        for whose, which in (
+            ("what another task hands on", names_perhaps),
+            ("a function among the arguments", names),
+        ):
+            if patched := differing(which):
+                kinds.append(Patched(whose, patched))
+        return kinds
 
     def around(self, function: Any) -> Callable[..., Any]:
         """The function, which finds them."""

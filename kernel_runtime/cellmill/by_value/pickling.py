@@ -20,14 +20,14 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from struct import Struct
-from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
-from . import molecules, sentinels, wrappers
+from . import methods, molecules, sentinels, wrappers
 from .replacements import is_replacement
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
@@ -82,6 +82,8 @@ class Pickler(cloudpickle.Pickler):
         kind = type(obj)
         if kind is object:
             return sentinels.reduced(obj)
+        if kind is MethodType:
+            return methods.reduced(obj)
         if kind is CodeType:
             return _code_reduced(obj)
         if kind is memoryview:

@@ -66,6 +66,7 @@ LAYERS = [
         "by_value.iterators",
         "by_value.methods",
         "by_value.sentinels",
+        "by_value.subclasses",
         "by_value.molecules",
         "by_value.changed_arguments",
     },

@@ -27,7 +27,7 @@ import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
-from . import methods, molecules, sentinels, wrappers
+from . import methods, molecules, sentinels, subclasses, wrappers
 from .replacements import is_replacement
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
@@ -104,6 +104,9 @@ class Pickler(cloudpickle.Pickler):
         if shell is not None and obj is getattr(shell, "_modified_open", _MISSING):
             # IPython's stand-in for `open` would drag all of IPython into each worker
             return getattr, (builtins, "open")
+        whole = subclasses.reduced(obj)
+        if whole is not None:
+            return whole
         wrapper = wrappers.reduced(obj)
         if wrapper is not None:
             return wrapper

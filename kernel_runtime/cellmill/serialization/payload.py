@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import methods, molecules, replacements, sentinels
+from ..by_value import methods, molecules, replacements, sentinels, subclasses
 from ..by_value.pickling import dumps
 from ..errors import PayloadError, in_words, text_of
 
@@ -147,6 +147,7 @@ def is_marked(data: bytes) -> bool:
         or sentinels.PICKLED in data
         or molecules.PICKLED in data
         or methods.PICKLED in data
+        or subclasses.may_be_in(data)
         or replacements.may_be_in(data)
     )
 

@@ -16,7 +16,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..by_value import pickling
+from ..by_value import pickling, subclasses
 from ..by_value.import_log import is_installed
 from ..errors import text_of
 from ..randomness.generators import Board
@@ -47,13 +47,13 @@ def _locked(array: Any) -> Any:
     ):  # what is made of a read-only buffer is read-only
         buffer = pickle.PickleBuffer(arguments[0].raw().toreadonly())
         return function, (buffer, *arguments[1:]), *rest
-    return function, arguments, rest[0] if rest else None, None, None, _set_and_lock
+    state = rest[0] if rest else None
+    return function, arguments, (state, subclasses.left_out_of(array)), None, None, _set_and_lock
 
 
-def _set_and_lock(array: Any, state: Any) -> None:
+def _set_and_lock(array: Any, parts: tuple[Any, dict[str, Any]]) -> None:
     """Give a new array its state."""
-    if state is not None:
-        array.__setstate__(state)
+    subclasses.fill_array(array, parts)
     with contextlib.suppress(Exception):  # a class of its own that has none of it
         array.flags.writeable = False
         _locks[id(array)] = weakref.ref(array, partial(_unlock, id(array)))

@@ -1,0 +1,175 @@
+"""Pickling of the user's subclasses of lists, dicts, numbers, text and arrays, with all that they are.
+
+Plain pickle makes such an object anew by methods that the class may have changed: a dict whose ``d[key] = value``
+doubles would have each value doubled once more, a text whose ``__new__`` adds to it would have that twice. And of an
+array's subclass it leaves out the attributes, of a masked array that its mask is hard.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .import_log import users_own
+
+ARRAYS = (b"\x8c\x0c_reconstruct\x94", b"_mareconstruct\x94")  # what plain pickles of numpy's subclasses have
+_FILLED: dict[type, tuple[str, ...]] = {  # by what plain pickle makes each anew
+    list: ("__new__", "append", "extend"),
+    dict: ("__new__", "__setitem__"),
+    set: ("__new__", "__init__", "add"),
+    frozenset: ("__new__", "__init__"),
+    tuple: ("__new__",),
+    **dict.fromkeys((str, bytes, int, float, complex), ("__new__",)),
+    bytearray: ("__new__", "__init__"),
+}
+_OWN_WAYS = (
+    "__reduce_ex__",
+    "__reduce__",
+    "__getnewargs__",
+    "__getnewargs_ex__",
+    "__getstate__",
+    "__setstate__",
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def filled_as(kind: type) -> type | None:
+    """Return the built-in base of a class that changes how that is filled, and leaves its pickling to Python."""
+    if not kind.__flags__ & 1 << 9:
+        return None
+    base = next((each for each in kind.__mro__ if not each.__flags__ & 1 << 9), type(None))
+    if base not in _FILLED:
+        return None
+    changed = any(getattr(kind, name) is not getattr(base, name) for name in _FILLED[base])
+    own = any(getattr(kind, name, None) is not getattr(base, name, None) for name in _OWN_WAYS)
+    return base if changed and not own else None
+
+
+class _Modules:
+    """The user's modules that have such classes."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, str] = (0, "")
+        self._known: set[str] = set()
+        self.names: list[bytes] = []
+
+    def look(self) -> list[bytes]:
+        """Look through those that have been imported since the last look."""
+        seen = len(sys.modules), next(reversed(sys.modules), "")
+        if seen != self._seen:
+            self._seen = seen
+            for name in sys.modules.keys() - self._known:
+                self._look_at(name)
+        return self.names
+
+    def _look_at(self, name: str) -> None:
+        module = sys.modules.get(name)
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            self._seen = (0, "")
+            return
+        self._known.add(name)
+        if users_own(str(getattr(module, "__file__", None) or "")):
+            values = list(vars(module).values())
+            if any(isinstance(value, type) and filled_as(value) is not None for value in values):
+                self.names.append(name.encode())
+
+
+_modules = _Modules()
+
+
+def may_be_in(data: bytes) -> bool:
+    """Whether a plain pickle may have one in it that it does not make as it is."""
+    return any(mark in data for mark in ARRAYS) or any(name in data for name in _modules.look())
+
+
+def reduced(value: Any) -> tuple[Any, ...] | None:
+    """Return the reduction of such an object; None for others."""
+    kind: Any = type(value)
+    base: Any = filled_as(kind)
+    if base is None:
+        left_out = left_out_of(value)
+        if not left_out:
+            return None
+        make, arguments, state = value.__reduce__()
+        return make, arguments, (state, left_out), None, None, fill_array
+    state = value.__getstate__()
+    if base in _FILL:
+        content = dict(value) if base is dict else base(value)
+        return _empty, (base, kind), (content, state), None, None, _FILL[base]
+    return _of, (base, kind, base(value)), state
+
+
+def _empty(base: Any, kind: type) -> Any:
+    return base.__new__(kind)
+
+
+def _of(base: Any, kind: type, content: Any) -> Any:
+    return base.__new__(kind, content)
+
+
+def _put(value: Any, state: Any) -> None:
+    """Give an object its attributes and slots, as `object.__getstate__` tells them."""
+    attributes, slots = state if type(state) is tuple else (state, None)
+    if attributes:
+        value.__dict__.update(attributes)
+    for name, part in (slots or {}).items():
+        setattr(value, name, part)
+
+
+def _fill_list(value: list[Any], parts: tuple[Any, Any]) -> None:
+    list.extend(value, parts[0])
+    _put(value, parts[1])
+
+
+def _fill_dict(value: dict[Any, Any], parts: tuple[Any, Any]) -> None:
+    dict.update(value, parts[0])
+    _put(value, parts[1])
+
+
+def _fill_set(value: set[Any], parts: tuple[Any, Any]) -> None:
+    set.update(value, parts[0])
+    _put(value, parts[1])
+
+
+def _fill_bytes(value: bytearray, parts: tuple[Any, Any]) -> None:
+    bytearray.extend(value, parts[0])
+    _put(value, parts[1])
+
+
+_FILL: dict[type, Callable[..., None]] = {
+    list: _fill_list,
+    dict: _fill_dict,
+    set: _fill_set,
+    bytearray: _fill_bytes,
+}
+
+
+# -- arrays
+
+
+def left_out_of(value: Any) -> dict[str, Any]:
+    """The attributes of an array that its own pickle leaves out."""
+    kind = type(value)
+    array = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if array is None or kind is array or not issubclass(kind, array):
+        return {}
+    if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
+        return {"_hardmask": True} if value.hardmask else {}
+    pickled = all(
+        getattr(kind, name) is getattr(array, name)
+        for name in ("__reduce_ex__", "__reduce__", "__setstate__")
+    )
+    if not pickled or str(kind.__module__).partition(".")[0] == "numpy":
+        return {}
+    return dict(getattr(value, "__dict__", None) or {})
+
+
+def fill_array(value: Any, parts: tuple[Any, dict[str, Any]]) -> None:
+    """Give a new array its state, and attributes."""
+    state, attributes = parts
+    if state is not None:
+        value.__setstate__(state)
+    if attributes:
+        value.__dict__.update(attributes)

@@ -47,8 +47,8 @@ FAULTS = {
     # the scheduler
     "ready-order": Fault(
         "csched/src/ready.c",
-        "link_task(graph, slot, queue, false);",
-        "link_task(graph, slot, queue, true);",
+        "link_task(graph, slot, queue, NO_TASK);",
+        "link_task(graph, slot, queue, ready->queues[queue].head);",
         "test_ready test_dispatch",
     ),
     "ring-padding": Fault(

@@ -76,6 +76,7 @@ LAYERS = [
         "by_value.pickling",
         "by_value.capture",
         "by_value.capture_kinds",
+        "by_value.identities",
         "by_value.object_state",
         "by_value.capture_entries",
         "by_value.capture_arrays",

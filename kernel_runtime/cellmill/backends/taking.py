@@ -71,7 +71,7 @@ class Input:
         self.watch: Watching | None = None  # asked before and after code of the user's runs
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which cannot be changed
-        self._packer = packer(self.quiet) if packer is not None and not numbers else None
+        self.packer = packer(self.quiet) if packer is not None and not numbers else None
         # elements are at hand: nothing is gained by taking few at first
         self.first_block, self.growth = (FIRST_BLOCK, 8) if self.whole else (1, 2)
 
@@ -80,7 +80,7 @@ class Input:
 
         Elements of a whole input that cannot be changed are not counted: their owner has them anyway.
         """
-        packer = self._packer
+        packer = self.packer
         made = packer.made if packer is not None else 0
         items: list[Any] = []
         try:
@@ -139,12 +139,12 @@ class Input:
     @property
     def packing(self) -> int:
         """Nanoseconds that packing elements has taken so far, without those of plain data from code of the user's."""
-        return 0 if self._packer is None else self._packer.spent
+        return 0 if self.packer is None else self.packer.spent
 
     def rest(self) -> None:
         """Pause taking: what was packed is forgotten, since it may have changed when taking goes on."""
-        if self._packer is not None:
-            self._packer.forget()
+        if self.packer is not None:
+            self.packer.forget()
 
 
 def endless(name: str, taken: int) -> RuntimeWarning:

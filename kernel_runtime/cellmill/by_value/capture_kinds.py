@@ -25,7 +25,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from . import capture_arrays, module_reads, molecules, package_changes
+from . import capture_arrays, identities, module_reads, molecules, package_changes
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .object_state import (
     GENERATORS,
@@ -107,7 +107,8 @@ class Walk:
 
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
     the user's modules that functions read by name, see `module_reads`. ``package_names``: what they read by name of
-    packages and workers may have otherwise, see `package_changes`. ``stores``: globals that functions assign.
+    packages and workers may have otherwise, see `package_changes`. ``identities``: objects that only their identity
+    tells from others, by id. ``stores``: globals that functions assign.
     ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
 
@@ -118,6 +119,7 @@ class Walk:
         self.names: list[str] = []
         self.reads: dict[tuple[str, str], Any] = {}
         self.package_names: dict[tuple[str, str], Any] = {}
+        self.identities: dict[int, Any] = {}
         self.weight = 0
         self.mutable = False
         self._memory = memory
@@ -189,6 +191,7 @@ class Walk:
         if importable(function):
             module_reads.of_function(self, function, name)
             return
+        self.identities[id(function)] = function
         registry = dispatch_registry(function)
         if registry is not None:
             self.members(registry, name)
@@ -316,6 +319,8 @@ class Walk:
 
     def _object(self, value: Any, kind: type, name: str) -> None:
         name = name or "self"
+        if identities.told_by_identity(kind):
+            self.identities[id(value)] = value
         if getattr(kind, "watches_itself", False):
             if not self.in_worker:
                 self._body(value.code, value.variables)

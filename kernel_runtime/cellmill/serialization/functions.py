@@ -18,6 +18,7 @@ from typing import Any
 
 from ..by_value.capture import Capture, walked
 from ..by_value.capture_kinds import Walk
+from ..by_value.identities import Captured
 from ..by_value.module_reads import may_read
 from ..by_value.references import (
     CACHED,
@@ -72,6 +73,7 @@ class FunctionTable:
         self._unused: deque[Version] = deque()  # to be dropped, the oldest first
         self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
+        self.identities: dict[int, Captured] = {}  # by number, of those that have some: see `identities`
 
     def number(self, function: Any) -> int:
         """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
@@ -106,12 +108,12 @@ class FunctionTable:
         with self._lock:
             self._let_go()
             try:
-                _, encoded, needs, board = self._encoded(function)
+                walk, encoded, needs, board = self._encoded(function)
             except PayloadError:
                 return _IN_PAYLOAD
             if board.generators:
                 return _IN_PAYLOAD
-            version = self._version(encoded, needs, function)
+            version = self._version(encoded, needs, function, walk)
             self._pinned.setdefault(version.number, []).append(version)
             self._unpinned.append(version.number)  # it is called now, or sent again
             return version.number
@@ -129,12 +131,13 @@ class FunctionTable:
                 version.users += 1
             else:
                 try:
-                    _, encoded, needs, board = self._encoded(function)
+                    walk, encoded, needs, board = self._encoded(function)
                 except PayloadError:
                     if type(function) is partial:  # its constants are too much for each chunk
                         raise
                     return _IN_PAYLOAD, ()
-                version, generators = self._version(encoded, needs, function), [*board.generators.values()]
+                version = self._version(encoded, needs, function, walk)
+                generators = [*board.generators.values()]
             self._pinned.setdefault(version.number, []).append(version)
             return version.number, generators
 
@@ -212,7 +215,7 @@ class FunctionTable:
         own_streams.met(function, function_name(function))
         with self._lock:
             self._let_go()
-            version = self._version(encoded, needs, function)
+            version = self._version(encoded, needs, function, walk)
             if needs:
                 entry = self._loosened(entry, function)
             elif entry.version is None:
@@ -234,7 +237,7 @@ class FunctionTable:
             self._release(before)
         return entry
 
-    def _version(self, encoded: payload.Encoded, needs: set[int], function: Any) -> Version:
+    def _version(self, encoded: payload.Encoded, needs: set[int], function: Any, walk: Walk) -> Version:
         """The version with this content, which has one user more."""
         key = _digest(encoded)
         version = self._by_content.get(key)
@@ -244,6 +247,8 @@ class FunctionTable:
             self._bytes += version.size
             self.names[version.number] = function_name(function)
         version.users += 1
+        if walk.identities and not needs:  # nothing that is shared is kept
+            self.identities[version.number] = walk.identities
         return version
 
     def _let_go(self) -> None:
@@ -289,6 +294,7 @@ class FunctionTable:
         version.users -= 1
         if not version.users:
             self._unused.append(version)
+            self.identities.pop(version.number, None)
         while len(self._unused) > MOST_UNUSED:
             unused = self._unused.popleft()
             if not unused.users and self._by_content.get(unused.key) is unused:

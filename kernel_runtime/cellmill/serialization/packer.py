@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import argument_names, pickling, replacements
+from ..by_value import argument_names, identities, pickling, replacements
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -67,6 +67,7 @@ class Packer:
         self._special: set[type] = {tuple, *_references}  # kinds of elements that plain pickle does not do
         argument_names.look_for_replacements()
         self._registry = bool(cloudpickle.list_registry_pickle_by_value())
+        self.captured = identities.NONE  # of what the function refers to
         self._before: Any = None  # the element before, and what was made of its parts
         self._again: dict[int, tuple[Any, Piece | Bare]] = {}  # with the part, which it is found by
         self._copies: dict[int, tuple[Any, Copy]] = {}  # by the object that has the buffer
@@ -99,6 +100,8 @@ class Packer:
         kind = type(item)
         if kind in FIXED:
             return item
+        if self.captured:
+            identities.look(item if self._star else (item,), self.captured, self._name)
         if kind is FunctionType:
             replacements.look_at(item)
         if kind in self._special or item is self._before:

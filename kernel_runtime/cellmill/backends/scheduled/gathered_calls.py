@@ -70,6 +70,7 @@ class GatheredCalls:
                 stream.add([element], items)
             else:
                 packer = packers(False)
+                packer.captured = stream.captured
                 packed = packer.pack(items)
                 stream.add([element], packed, packer.spent)
             stream.send()

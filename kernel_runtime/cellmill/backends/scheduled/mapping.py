@@ -84,6 +84,8 @@ class MapResults:
         self.stream = Stream(
             host, function, options, run.key, receiver, star=how.star, chunksize=how.chunksize
         )
+        if self._input.packer is not None:
+            self._input.packer.captured = self.stream.captured
         self.stream.when_done = self._finish_run
         self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe

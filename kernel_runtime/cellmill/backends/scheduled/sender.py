@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
+from ...by_value import identities
 from ...diagnostics.naming import call_text, name_call
 from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError
@@ -171,6 +172,11 @@ class Sender:
                         not looked
                     ):  # a function that travels with its call draws from children of what it is given
                         given.look((args, kwargs), encoded.data, function_name(function), function)
+                        captured = self.functions.identities.get(number)
+                        if captured is not None:
+                            identities.look(
+                                (*args, *kwargs.values()), captured, function_name(function), function
+                            )
                         looked = True
                 else:
                     encoded, inputs = self._drawn.travelling(function, settings, draws, args, kwargs, packed)

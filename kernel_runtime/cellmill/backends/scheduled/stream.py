@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
+from ...by_value.identities import NONE, Captured
 from ...diagnostics.blame import OUTSIDE, who
 from ...errors import DependencyError, PayloadError, UsageError
 from ...futures import Future
@@ -105,6 +106,11 @@ class Stream:
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
+
+    @property
+    def captured(self) -> Captured:
+        """What the function refers to that only its identity tells."""
+        return self.host.functions.identities.get(self.number, NONE)
 
     def add(self, keys: Sequence[Any], items: list[Any], packing: int = 0) -> None:
         """More elements; `send` gets them going. ``packing``: nanoseconds that it took to pack them."""

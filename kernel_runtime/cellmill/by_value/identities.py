@@ -1,0 +1,71 @@
+"""Objects that a call is given and that its function refers to as well, and that only their identity tells apart.
+
+In a task both are copies, and two: `x is root`, `x in visited` and `names.get(x)` find nothing, where a plain call
+does.
+Within the arguments of one call, and within what a function refers to, objects stay the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from types import FunctionType
+from typing import Any
+
+from ..diagnostics import notices
+from .module_reads import is_own
+from .references import importable
+
+_MOST_MEMBERS = 1000  # that are looked at
+_CONTAINERS = (list, tuple, set, frozenset)
+Captured = Mapping[int, Any]  # by id: they are kept
+NONE: Captured = {}
+
+
+@functools.lru_cache(maxsize=1024)
+def told_by_identity(kind: type) -> bool:
+    """Whether objects of a class of the user's are equal to none but themselves."""
+    if not kind.__flags__ & 1 << 9 or issubclass(kind, type) or _equality(kind) is not _equality(object):
+        return False
+    return not importable(kind) or is_own(sys.modules.get(kind.__module__))
+
+
+def _equality(kind: Any) -> Any:
+    return kind.__eq__
+
+
+def look(given: Iterable[Any], captured: Captured, name: str, function: Any = None) -> None:
+    """Tell of an object among those ``given`` to a call of the function of this name, or in a container among them,
+    that is one of those ``captured``.
+    """
+    for each in given:
+        for part in chain((each,), _members(each)):
+            if id(part) in captured:
+                _tell(part, name, function)
+                return
+
+
+def _members(value: Any) -> Iterator[Any]:
+    kind = type(value)
+    if kind is dict:
+        return islice(chain(value, value.values()), _MOST_MEMBERS)
+    return islice(value, _MOST_MEMBERS) if kind in _CONTAINERS else iter(())
+
+
+def _tell(value: Any, name: str, function: Any) -> None:
+    plain = type(value) is FunctionType
+    shown = value.__name__ if plain else f"an object of {type(value).__qualname__}"
+    remedy = (
+        "give it a name to look for"
+        if plain
+        else f"give {type(value).__qualname__} an __eq__ and a __hash__ that tell its objects apart"
+    )
+    notices.give(
+        ("identity", name),
+        f"{name} is given {shown}, which it refers to as well. In a task these are two: `is`, `in` and look-ups in a "
+        f"dict do not find that they are the same. If it compares them, {remedy}, or pass both as arguments of one "
+        "call.",
+        function,
+    )

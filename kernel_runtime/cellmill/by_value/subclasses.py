@@ -14,7 +14,7 @@ from typing import Any
 
 from .import_log import users_own
 
-ARRAYS = (b"\x8c\x0c_reconstruct\x94", b"_mareconstruct\x94")  # what plain pickles of numpy's subclasses have
+_MASKED = b"_mareconstruct\x94"  # what a plain pickle of a masked array has in it
 _FILLED: dict[type, tuple[str, ...]] = {  # by what plain pickle makes each anew
     list: ("__new__", "append", "extend"),
     dict: ("__new__", "__setitem__"),
@@ -72,7 +72,9 @@ class _Modules:
         self._known.add(name)
         if users_own(str(getattr(module, "__file__", None) or "")):
             values = list(vars(module).values())
-            if any(isinstance(value, type) and filled_as(value) is not None for value in values):
+            if any(
+                isinstance(value, type) and (filled_as(value) or _is_plain_array(value)) for value in values
+            ):
                 self.names.append(name.encode())
 
 
@@ -81,7 +83,7 @@ _modules = _Modules()
 
 def may_be_in(data: bytes) -> bool:
     """Whether a plain pickle may have one in it that it does not make as it is."""
-    return any(mark in data for mark in ARRAYS) or any(name in data for name in _modules.look())
+    return _MASKED in data or any(name in data for name in _modules.look())
 
 
 def reduced(value: Any) -> tuple[Any, ...] | None:
@@ -151,19 +153,25 @@ _FILL: dict[type, Callable[..., None]] = {
 
 def left_out_of(value: Any) -> dict[str, Any]:
     """The attributes of an array that its own pickle leaves out."""
-    kind = type(value)
+    kind: Any = type(value)
     array = getattr(sys.modules.get("numpy"), "ndarray", None)
     if array is None or kind is array or not issubclass(kind, array):
         return {}
     if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
         return {"_hardmask": True} if value.hardmask else {}
-    pickled = all(
+    return dict(getattr(value, "__dict__", None) or {}) if _is_plain_array(kind) else {}
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain_array(kind: Any) -> bool:
+    """Whether a class of arrays that is not numpy's leaves its pickling to numpy."""
+    array = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if array is None or not issubclass(kind, array) or kind.__module__.partition(".")[0] == "numpy":
+        return False
+    return all(
         getattr(kind, name) is getattr(array, name)
         for name in ("__reduce_ex__", "__reduce__", "__setstate__")
     )
-    if not pickled or str(kind.__module__).partition(".")[0] == "numpy":
-        return {}
-    return dict(getattr(value, "__dict__", None) or {})
 
 
 def fill_array(value: Any, parts: tuple[Any, dict[str, Any]]) -> None:

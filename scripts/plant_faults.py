@@ -171,7 +171,7 @@ FAULTS = {
         f"{CELLMILL}/by_value/watched.py",
         "            self._capture = self._taken()\n        return found",
         "            self._capture = self._taken()\n        return None",
-        "tests/contract/test_captured.py tests/contract/test_values.py",
+        "tests/by_value/test_first_calls.py",
     ),
     "context-path": Fault(
         f"{CELLMILL}/process_context/context.py",

@@ -11,6 +11,7 @@ from typing import Any
 from ..by_value.capture import Capture
 from ..by_value.capture_entries import ATTRIBUTE, CELL, ITEM
 from ..by_value.capture_kinds import Walk
+from ..by_value.identities import NONE
 from ..by_value.references import ABSENT, cell_value
 from ..diagnostics import notices
 from ..diagnostics.signatures import limits
@@ -35,12 +36,13 @@ class Version:
 class Entry:
     """A function, its number and the state that its pickle has captured."""
 
-    __slots__ = ("by_value", "capture", "function", "generators", "number", "said", "version")
+    __slots__ = ("by_value", "capture", "captured", "function", "generators", "number", "said", "version")
 
     def __init__(self, function: Any, by_value: bool) -> None:
         self.function = function
         self.by_value = by_value
         self.generators: list[Any] = []  # of random numbers, that it refers to
+        self.captured = NONE  # what it refers to that only its identity tells
         self.number = -1
         self.version: Version | None = None
         self.capture: Capture | None = None  # None: it is to be pickled anew
@@ -52,6 +54,7 @@ class Entry:
 
     def hold(self, walk: Walk, number: int) -> None:
         """Note this as the state of the present content."""
+        self.captured = walk.identities
         self.capture = Capture(walk, number, limits(self.target()))
 
     def fresh(self) -> bool:
@@ -115,6 +118,7 @@ class SharingEntry(Entry):
                 self.handles.append(handle)
         walk.entries, walk.names = kept, names
         super().hold(walk, number)
+        self.captured = NONE  # which would keep the function
 
     def _handle(self, entry: tuple[int, Any, Any, Any], places: dict[int, int]) -> Callable[[], bool] | None:
         """The same comparison without keeping a function or a shared object; None where it keeps none."""

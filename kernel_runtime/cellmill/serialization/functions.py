@@ -14,11 +14,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..by_value.capture import Capture, walked
 from ..by_value.capture_kinds import Walk
-from ..by_value.identities import Captured
+from ..by_value.identities import NONE, Captured
 from ..by_value.module_reads import may_read
 from ..by_value.references import (
     CACHED,
@@ -42,6 +42,14 @@ MOST_BYTES = 64 << 20  # of their pickles
 MOST_UNUSED = 4
 MOST_TRIES = 3  # to pickle a function whose state others change meanwhile
 _IN_PAYLOAD = 0  # function number that says: the function comes with the arguments
+
+
+class Pinned(NamedTuple):
+    """A version of a function that is kept: its number, the generators and the identities that it refers to."""
+
+    number: int
+    generators: Sequence[Any] = ()
+    captured: Captured = NONE
 
 
 class FunctionTable:
@@ -73,7 +81,6 @@ class FunctionTable:
         self._unused: deque[Version] = deque()  # to be dropped, the oldest first
         self._lock = threading.RLock()
         self.names: dict[int, str] = {_IN_PAYLOAD: "?"}
-        self.identities: dict[int, Captured] = {}  # by number, of those that have some: see `identities`
 
     def number(self, function: Any) -> int:
         """The function's number, or 0 when it has to travel with each call (bound methods, callable objects)."""
@@ -108,18 +115,23 @@ class FunctionTable:
         with self._lock:
             self._let_go()
             try:
-                walk, encoded, needs, board = self._encoded(function)
+                _, encoded, needs, board = self._encoded(function)
             except PayloadError:
                 return _IN_PAYLOAD
             if board.generators:
                 return _IN_PAYLOAD
-            version = self._version(encoded, needs, function, walk)
+            version = self._version(encoded, needs, function)
             self._pinned.setdefault(version.number, []).append(version)
             self._unpinned.append(version.number)  # it is called now, or sent again
             return version.number
 
-    def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
-        """Return (number, generators) of the present function, kept until `unpin`; 0: not sent by itself.
+    def captured(self, function: Any) -> Captured:
+        """What a function that was sent refers to that only its identity tells."""
+        entry = self._entry_of(function)
+        return entry.captured if entry is not None else NONE
+
+    def pin(self, function: Any) -> Pinned:
+        """Return the present function, kept until `unpin`; number 0: not sent by itself.
 
         Bound methods and callable objects have a number, too: for the many calls of a map.
         """
@@ -127,7 +139,7 @@ class FunctionTable:
             self.number(function)
             entry = self._entry_of(function)
             if entry is not None and entry.version is not None:
-                version, generators = entry.version, entry.generators
+                version, generators, captured = entry.version, entry.generators, entry.captured
                 version.users += 1
             else:
                 try:
@@ -135,11 +147,11 @@ class FunctionTable:
                 except PayloadError:
                     if type(function) is partial:  # its constants are too much for each chunk
                         raise
-                    return _IN_PAYLOAD, ()
-                version = self._version(encoded, needs, function, walk)
-                generators = [*board.generators.values()]
+                    return Pinned(_IN_PAYLOAD)
+                version, generators = self._version(encoded, needs, function), [*board.generators.values()]
+                captured = walk.identities if not needs else NONE
             self._pinned.setdefault(version.number, []).append(version)
-            return version.number, generators
+            return Pinned(version.number, generators, captured)
 
     def _entry_of(self, function: Any) -> Entry | None:
         try:
@@ -215,7 +227,7 @@ class FunctionTable:
         own_streams.met(function, function_name(function))
         with self._lock:
             self._let_go()
-            version = self._version(encoded, needs, function, walk)
+            version = self._version(encoded, needs, function)
             if needs:
                 entry = self._loosened(entry, function)
             elif entry.version is None:
@@ -237,7 +249,7 @@ class FunctionTable:
             self._release(before)
         return entry
 
-    def _version(self, encoded: payload.Encoded, needs: set[int], function: Any, walk: Walk) -> Version:
+    def _version(self, encoded: payload.Encoded, needs: set[int], function: Any) -> Version:
         """The version with this content, which has one user more."""
         key = _digest(encoded)
         version = self._by_content.get(key)
@@ -247,8 +259,6 @@ class FunctionTable:
             self._bytes += version.size
             self.names[version.number] = function_name(function)
         version.users += 1
-        if walk.identities and not needs:  # nothing that is shared is kept
-            self.identities[version.number] = walk.identities
         return version
 
     def _let_go(self) -> None:
@@ -294,7 +304,6 @@ class FunctionTable:
         version.users -= 1
         if not version.users:
             self._unused.append(version)
-            self.identities.pop(version.number, None)
         while len(self._unused) > MOST_UNUSED:
             unused = self._unused.popleft()
             if not unused.users and self._by_content.get(unused.key) is unused:

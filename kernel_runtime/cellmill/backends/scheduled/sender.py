@@ -172,8 +172,8 @@ class Sender:
                         not looked
                     ):  # a function that travels with its call draws from children of what it is given
                         given.look((args, kwargs), encoded.data, function_name(function), function)
-                        captured = self.functions.identities.get(number)
-                        if captured is not None:
+                        captured = self.functions.captured(function)
+                        if captured:
                             identities.look(
                                 (*args, *kwargs.values()), captured, function_name(function), function
                             )

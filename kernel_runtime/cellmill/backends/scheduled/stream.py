@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ...by_value.identities import NONE, Captured
 from ...diagnostics.blame import OUTSIDE, who
 from ...errors import DependencyError, PayloadError, UsageError
 from ...futures import Future
@@ -66,7 +65,7 @@ class Stream:
     ) -> None:
         self.host = host
         self.function = function
-        self.number, generators = host.functions.pin(function)  # 0: it goes with each chunk
+        self.number, generators, self.captured = host.functions.pin(function)  # 0: it goes with each chunk
         weakref.finalize(self, host.functions.unpin, self.number).atexit = False
         self._renewed: list[int] = []  # keys from which on elements see another state of the function...
         self._numbers = [self.number]  # ...and its number before the first of them, and from each on
@@ -106,11 +105,6 @@ class Stream:
         self._failure: BaseException | None = None
         self._attempts: dict[Any, int] = {}
         self._lock = threading.RLock()
-
-    @property
-    def captured(self) -> Captured:
-        """What the function refers to that only its identity tells."""
-        return self.host.functions.identities.get(self.number, NONE)
 
     def add(self, keys: Sequence[Any], items: list[Any], packing: int = 0) -> None:
         """More elements; `send` gets them going. ``packing``: nanoseconds that it took to pack them."""
@@ -156,7 +150,7 @@ class Stream:
 
     def renew(self, key: int) -> None:
         """Use the function's present state from this element of a map on."""
-        number, generators = self.host.functions.pin(self.function)
+        number, generators, self.captured = self.host.functions.pin(self.function)
         weakref.finalize(self, self.host.functions.unpin, number).atexit = False
         with self._lock:
             self._renewed.append(key)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...serialization.function_code import function_name
-from ...serialization.functions import FunctionTable
+from ...serialization.functions import FunctionTable, Pinned
 from ...serialization.payload import Encoded
 
 MOST_NAMES = 4096
@@ -48,9 +48,9 @@ class Names(FunctionTable):
                 self._latest[number] = _constant(function)
         return number
 
-    def pin(self, function: Any) -> tuple[int, Sequence[Any]]:
-        """Nothing has versions, and generators stay themselves."""
-        return self.number(function), ()
+    def pin(self, function: Any) -> Pinned:
+        """Nothing has versions, and generators and other objects stay themselves."""
+        return Pinned(self.number(function))
 
     def unpin(self, number: int) -> None:
         """Nothing was kept."""

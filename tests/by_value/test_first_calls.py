@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,115 @@ def test_functions_that_remember(pool: Executor) -> None:
     assert len(changed(lambda: pool.submit(call, counter(), 1).result(SECONDS))) == 1
     assert len(changed(lambda: pool.submit(call_method, Account().add, 1).result(SECONDS))) == 1
     assert changed(lambda: pool.submit(only_calls, Account().read).result(SECONDS)) == []
+
+
+class Counted(Account):
+    """Counts calls for the whole class, and notes them outside."""
+
+    calls = 0
+
+    def add(self, value: int) -> int:
+        Counted.calls += 1
+        noted.append(value)
+        return super().add(value)
+
+
+noted: list[int] = []
+
+
+def write() -> int:
+    noted.append(1)
+    return len(noted)
+
+
+def test_parts_of_arguments(pool: Executor) -> None:
+    """Members of tuples, further arguments by place and by name, what a partial call has, arguments called self, and
+    those whose names are bound anew.
+    """
+
+    def of_pair(pair: tuple[Any, Any]) -> int:
+        one, other = pair
+        return int(one.add(1)) + int(other.read())
+
+    def of_all(*accounts: Any) -> int:
+        return sum(account.add(1) for account in accounts)
+
+    def of_named(**accounts: Any) -> int:
+        return sum(account.add(1) for account in accounts.values())
+
+    def of_one(call: Callable[[int], int]) -> int:
+        return call(1)
+
+    def step(self: Any) -> int:
+        return int(self.add(1))
+
+    def chain(node: Any) -> int:
+        while node is not None:
+            node.add(1)
+            node = getattr(node, "following", None)
+        return 0
+
+    def remember(key: int, memo: dict[int, int] = {}) -> int:  # noqa: B006
+        put(memo, key) if isinstance(memo, list) else memo.update({key: 1})
+        return len(memo)
+
+    for function, given, named, argument in (
+        (of_pair, ((Account(), Account()),), {}, "argument pair[0]"),
+        (of_all, (Account(), Account()), {}, "arguments accounts[0] and accounts[1]"),
+        (of_named, (), {"one": Account()}, "argument one"),
+        (of_one, (partial(Account().add),), {}, "argument call.func"),
+        (of_one, ([].append,), {}, "argument call.__self__"),
+        (step, (Account(),), {}, "argument self"),
+        (chain, (Account(),), {}, "argument node"),
+        (remember, (1, {}), {}, "argument memo"),
+    ):
+        (text,) = changed(lambda f=function, g=given, n=named: pool.submit(f, *g, **n).result(SECONDS))
+        assert f"{function.__qualname__} changes its {argument} in place." in text
+
+
+def test_what_functions_and_classes_among_arguments_change(pool: Executor) -> None:
+    """The notebook's globals and classes, also where the argument itself is handed back."""
+
+    class Tagged:
+        made = 0
+
+        def __init__(self) -> None:
+            type(self).made += 1
+
+    def call(function: Callable[[], Any]) -> int:
+        function()
+        return 0
+
+    def hand_back(account: Any) -> Any:
+        account.add(1)
+        return account
+
+    for function, given, variables in (
+        (call, write, ["noted"]),
+        (call, Tagged, ["argument function"]),
+        (hand_back, Counted(), ["Counted", "noted"]),
+    ):
+        texts = told(lambda f=function, g=given: pool.submit(f, g).result(SECONDS), "change")
+        assert sorted(v for v in variables if any(v in text for text in texts)) == variables, texts
+
+
+def test_what_is_beside_large_arrays(pool: Executor) -> None:
+    """Arrays are not compared, the rest is."""
+    numpy = pytest.importorskip("numpy")
+
+    class Simulation:
+        def __init__(self) -> None:
+            self.field = numpy.zeros(90_000)
+            self.time = 0
+
+        def step(self) -> None:
+            self.time += 1
+
+    def run(simulation: Any) -> int:
+        simulation.step()
+        return int(simulation.time)
+
+    assert len(changed(lambda: pool.submit(run, Simulation()).result(SECONDS))) == 1
 
 
 def test_objects_of_packages(pool: Executor) -> None:

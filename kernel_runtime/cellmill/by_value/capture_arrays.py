@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
+from collections.abc import Iterator
 from typing import Any
 
-from .capture_entries import ARRAY, EQUAL, ITERABLE, LIST, Entries
+from .capture_entries import ARRAY, CALL, EQUAL, ITERABLE, LIST, Entries
 
 
 def visit(walk: Entries, value: Any, kind: type, name: str) -> bool:
@@ -66,8 +68,8 @@ def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
         return True  # its values cannot be changed
     if kind not in (pandas.DataFrame, pandas.Series):
         return False
-    if walk.in_worker:  # reading may put its blocks together
-        walk.note(LIST, value._mgr.axes, None, tuple(value._mgr.axes), name)
+    if walk.in_worker:
+        walk.note(CALL, value, _Unchanged(value), None, name)
         for block in value._mgr.blocks:
             walk.follow((block.values,), name)
         return True
@@ -84,3 +86,49 @@ def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
         walk.attribute(value, "_name", name)
     walk.mutable = True
     return True
+
+
+class _Unchanged:
+    """Tells whether a frame or series is as it was, but for what its blocks hold. Reading may put these together.
+
+    Of pandas' objects none is kept that shares their memory: writing would copy that then, and not be refused.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._named = self._named_now()
+        self._axes = list(value._mgr.axes)
+        self._blocks = self._blocks_now()
+
+    def __call__(self) -> bool:
+        if self._named != self._named_now():
+            return False
+        blocks = self._blocks_now()
+        same = len(blocks) == len(self._blocks) and all(
+            now[0] is before[0] for now, before in zip(blocks, self._blocks, strict=True)
+        )
+        axes = list(self._value._mgr.axes)
+        if same and all(map(operator.is_, axes, self._axes)):
+            return True
+        return all(now.equals(before) for now, before in zip(axes, self._axes, strict=True)) and self._equal(
+            blocks
+        )
+
+    def _equal(self, blocks: list[tuple[Any, Any]]) -> bool:
+        pandas, now = sys.modules["pandas"], dict(_columns(blocks))
+        before = dict(_columns(self._blocks))
+        return now.keys() == before.keys() and all(
+            pandas.Series(now[place]).equals(pandas.Series(before[place])) for place in now
+        )
+
+    def _named_now(self) -> tuple[Any, ...]:
+        return dict(self._value.attrs), getattr(self._value, "_name", None)
+
+    def _blocks_now(self) -> list[tuple[Any, Any]]:
+        return [(block.values, block.mgr_locs) for block in self._value._mgr.blocks]
+
+
+def _columns(blocks: list[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
+    for values, places in blocks:
+        for row, place in enumerate(places):
+            yield int(place), values[row] if getattr(values, "ndim", 1) == 2 else values

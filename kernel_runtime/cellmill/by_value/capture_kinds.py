@@ -112,7 +112,7 @@ class Walk:
     ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
 
-    def __init__(self, memory: Callable[[Any], bytes], *, in_worker: bool = False) -> None:
+    def __init__(self, memory: Callable[[Any], bytes | None], *, in_worker: bool = False) -> None:
         self.in_worker = in_worker
         self.stores: set[str] = set()
         self.entries: list[tuple[int, Any, Any, Any]] = []
@@ -240,7 +240,7 @@ class Walk:
         if importable(cls) or cls.__flags__ & 1 << 9 == 0:  # found by its name; not made by a class statement
             module_reads.of_class(self, cls, name)
             return
-        name = name or cls.__name__
+        name = cls.__name__ if self.in_worker else name or cls.__name__
         self.attribute(cls, "__bases__", name)
         if self.in_worker:  # the first read of annotations makes an empty dict in the class
             type.__getattribute__(cls, "__annotations__")
@@ -282,6 +282,8 @@ class Walk:
         """The bytes of an object, compared as this kind of entry."""
         held = self._memory(value)
         self.mutable = True
+        if held is None:  # too much
+            return
         self.note(kind, value, key, held, name)
         self.weight += len(held) // 64
 

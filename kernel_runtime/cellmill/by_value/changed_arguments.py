@@ -49,12 +49,6 @@ def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]
     return found
 
 
-def kept_parameters(function: types.FunctionType) -> set[str]:
-    """Return the parameters that a function neither binds anew nor hands back, as far as its source is known."""
-    definition = _definition(function)
-    return _parameters(function) - (set() if definition is None else _bound_or_given_back(definition))
-
-
 def _definition(function: types.FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     try:
         lines, _ = inspect.getsourcelines(function)

@@ -11,7 +11,6 @@ import collections
 import contextlib
 import functools
 import inspect
-import math
 import sys
 import threading
 import types
@@ -21,20 +20,15 @@ from typing import Any
 from . import module_reads
 from .capture import Capture, memory_of
 from .capture_kinds import Walk
-from .changed_arguments import kept_parameters
 from .molecules import is_molecule
-from .references import body_of, importable, names_stored
-from .watched import Look, here
+from .references import body_of, importable
+from .watched import Look, all_changed, here, without_free
 
 LOOKS = 3  # calls with an argument that could be changed
 CALLS = 16  # after so many of a function there are no more looks
 MOST_BYTES = 1 << 18  # of arrays in the arguments of a call
-MOST_MEMBERS = 5000
+MOST_MEMBERS, MOST_PARTS = 5000, 20
 _CONTAINERS = (list, dict, set, bytearray, collections.deque)
-
-
-class _TooMuch(BaseException):
-    """The arguments have more bytes than may be copied to compare them."""
 
 
 class FirstCalls:
@@ -46,15 +40,16 @@ class FirstCalls:
         self.spent: Callable[[], Any] | None = None
         self._calls, self._looks = CALLS, LOOKS
         code = function.__code__
-        self._parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self._parameters = code.co_varnames[: code.co_argcount]
+        several = code.co_flags & inspect.CO_VARARGS
+        self._rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if several else ""
         self._said: set[str] = set()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._calls <= 0 or self._looks <= 0 or _paused.now:
             return self.__wrapped__(*args, **kwargs)
         self._calls -= 1
-        given = (*zip(self._parameters, args, strict=False), *kwargs.items())
-        variables = {name: value for name, value in given if _may_change(value)}
+        variables = dict(self._variables(args, kwargs))
         look = _look(variables) if variables else None
         if look is not None:
             self._looks -= 1
@@ -65,6 +60,12 @@ class FirstCalls:
             self._tell(look, variables, value)
         return value
 
+    def _variables(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield names and values of what could be changed."""
+        names = [*self._parameters, *(f"{self._rest}[{i}]" for i in range(len(args) - len(self._parameters)))]
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            yield from _changing(name, value)
+
     def _tell(self, look: _Look, variables: dict[str, Any], value: Any) -> None:
         changed = look.changed()
         if not changed:
@@ -74,9 +75,7 @@ class FirstCalls:
             here.tell(self.__name__, tuple(sorted(outside)), False)
             self._said |= outside
         back = {id(value), *map(id, _members(value))}
-        told = {
-            name for name in changed & kept_parameters(self.__wrapped__) if id(variables[name]) not in back
-        }
+        told = {name for name in changed & variables.keys() if id(variables[name]) not in back}
         if told - self._said and here.tell is not None:
             here.tell(self.__name__, tuple(sorted(told - self._said)), True)
             self._said |= told
@@ -112,16 +111,29 @@ def first_calls(function: Any) -> Any:
     return function
 
 
+def _changing(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what of an argument could be changed, with its name: itself, or parts of what only puts them together."""
+    if isinstance(value, tuple):
+        for place, part in enumerate(value[:MOST_PARTS]):
+            yield from _changing(f"{name}[{place}]", part)
+    elif type(value) is functools.partial:
+        yield from _changing(f"{name}.func", value.func)
+        yield from _changing(f"{name}.args", value.args)
+        yield from _changing(f"{name}.keywords", tuple(value.keywords.values()))
+    elif type(value) is types.BuiltinFunctionType:
+        yield from _changing(f"{name}.__self__", value.__self__)
+    elif _may_change(value):
+        yield name, value
+
+
 def _may_change(value: Any) -> bool:
     kind = type(value)
     if kind in _CONTAINERS:
         return len(value) <= MOST_MEMBERS
     if kind is types.MethodType:
         return _may_change(value.__self__)
-    if kind is types.FunctionType:
-        if importable(value):
-            return module_reads.is_own(sys.modules.get(value.__module__))
-        return bool(value.__closure__ or names_stored(value.__code__))
+    if kind is types.FunctionType or isinstance(value, type):
+        return not importable(value) or module_reads.is_own(sys.modules.get(value.__module__))
     package = str(kind.__module__).partition(".")[0]
     if package == "numpy" and kind is getattr(sys.modules["numpy"], "ndarray", None):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
@@ -129,27 +141,28 @@ def _may_change(value: Any) -> bool:
         return bool(value.size <= MOST_BYTES // 8)
     if is_molecule(value):
         return True
-    return bool(kind.__flags__ & 1 << 9) and not isinstance(value, (type, types.ModuleType))
+    return bool(kind.__flags__ & 1 << 9) and not isinstance(value, types.ModuleType)
 
 
 class _Look:
     """What arguments were before a call, and which of them differ after it."""
 
-    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes]) -> None:
+    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes | None]) -> None:
         whole = {name: value for name, value in variables.items() if _is_compared_whole(value)}
         self._whole = Look(whole, memory) if whole else None
         others = variables.keys() - whole.keys()
-        functions = [name for name in others if type(variables[name]) is types.FunctionType]
-        self._functions = {name: _captured(variables[name], memory) for name in functions}
-        others.difference_update(functions)
+        code = [name for name in others if isinstance(variables[name], (types.FunctionType, type))]
+        self._code = {name: (variables[name], _captured(variables[name], memory)) for name in code}
+        others.difference_update(code)
         self._attributes = {name: (variables[name], _public(variables[name])) for name in others}
 
     def changed(self) -> set[str]:
         """Return their names, and those of data of modules that functions and methods among them have changed."""
-        found = set()
-        while self._whole is not None and (name := self._whole.changed(at_any_cost=True)) is not None:
-            found.add(name)
-        found.update(name for name, before in self._functions.items() if before.changed() is not None)
+        found = set() if self._whole is None else self._whole.all_changed()
+        for name, (code, walk) in self._code.items():
+            own = _own_names(code)
+            for each in all_changed(walk, Capture(walk, 0).changed(), set()):
+                found.add(name if each in own else each)
         for name, (value, before) in self._attributes.items():
             now = _public(value)
             if now.keys() != before.keys() or any(now[key] is not before[key] for key in now):
@@ -157,12 +170,19 @@ class _Look:
         return found
 
 
+def _own_names(code: Any) -> set[str]:
+    """The names in a walk of what belongs to a function or class itself."""
+    if isinstance(code, type):
+        return {code.__name__}
+    return {"its attributes", "its defaults", *code.__code__.co_freevars}
+
+
 def _is_compared_whole(value: Any) -> bool:
     """Whether all that it refers to is compared. Of objects of packages' classes only attributes are, by identity: what
     they change deeper inside may be a cache.
     """
     kind = type(value)
-    if kind is types.FunctionType:
+    if kind is types.FunctionType or isinstance(value, type):
         return importable(value)
     if kind is types.MethodType:
         return _is_compared_whole(value.__self__)
@@ -190,28 +210,21 @@ def _public(value: Any) -> dict[str, Any]:
     }
 
 
-def _captured(function: types.FunctionType, memory: Callable[[Any], bytes]) -> Capture:
+def _captured(code: Any, memory: Callable[[Any], bytes | None]) -> Walk:
     walk = Walk(memory, in_worker=True)
-    walk.go(function)
-    return Capture(walk, 0)
+    walk.go(code)
+    return without_free(walk, set())
 
 
-def _look(variables: dict[str, Any]) -> _Look | None:
-    left: float = MOST_BYTES
+def _look(variables: dict[str, Any]) -> _Look:
+    left = MOST_BYTES
 
-    def memory(value: Any) -> bytes:
+    def memory(value: Any) -> bytes | None:
         nonlocal left
         left -= memoryview(value).nbytes
-        if left < 0:
-            raise _TooMuch
-        return memory_of(value)
+        return memory_of(value) if left >= 0 else None
 
-    try:
-        look = _Look(variables, memory)
-    except _TooMuch:
-        return None
-    left = math.inf  # what is compared after the call ends in no error, however much the function has added
-    return look
+    return _Look(variables, memory)
 
 
 def _members(value: Any) -> Any:

@@ -24,7 +24,7 @@ from ..diagnostics import notices
 from ..errors import in_words
 from . import replacements
 from .brought import Gone, Reads
-from .capture_entries import DICT, ITEM, Entries
+from .capture_entries import CALL, DICT, ITEM, Entries
 from .import_log import users_own
 from .pickling import dumps
 from .references import (
@@ -195,6 +195,8 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
                     _of_code(walk, module, function.__code__)
         return
     walk.follow(cls.__bases__, name)
+    if walk.in_worker:
+        _class_data(walk, cls)
     for key, value in list(vars(cls).items()):
         for function in _functions_in(value):
             if function.__globals__ is vars(module):
@@ -208,6 +210,22 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
         if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
             walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
             walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
+
+
+def _class_data(walk: Entries, cls: type) -> None:
+    """Add, in a worker, a class's data, and which of it methods bind anew."""
+    functions = [function for value in list(vars(cls).values()) for function in _functions_in(value)]
+    stored = {name for function in functions for name in attributes_stored(function.__code__)}
+    for key, value in list(vars(cls).items()):
+        if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
+            shown = f"{cls.__qualname__}.{key}"
+            walk.follow((value,), shown)
+            if key in stored:
+                walk.note(CALL, cls, functools.partial(_has, cls, key, value), None, shown)
+
+
+def _has(cls: type, key: str, value: Any) -> bool:
+    return vars(cls).get(key, ABSENT) is value
 
 
 def classes_in(value: Any) -> list[type]:

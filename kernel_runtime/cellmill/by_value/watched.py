@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..process_context.process_looks import ProcessLook, look_for
@@ -38,13 +38,14 @@ here = _Here()
 class Look:
     """Compares variables with what they were when this was made, as often as that is worth its time."""
 
-    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes] = memory_of) -> None:
+    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes | None] = memory_of) -> None:
         self._variables = variables
         self._memory = memory
         self._said: set[str] = set()
         self._looks = 0
         self._due = 0.0
-        self._capture = self._taken()
+        self._walk = self._walked()
+        self._capture = Capture(self._walk, 0)
 
     def changed(self, *, at_any_cost: bool = False) -> str | None:
         """Return a variable that has changed and was not reported before, or None.
@@ -62,19 +63,24 @@ class Look:
         self._due = end + (end - start) / MOST_SHARE
         if found is not None:
             self._said.add(found)
-            self._capture = self._taken()
+            self._walk = self._walked()
+            self._capture = Capture(self._walk, 0)
         return found
+
+    def all_changed(self) -> set[str]:
+        """All variables that have changed."""
+        return set(all_changed(self._walk, self._capture.changed(), self._said))
 
     @property
     def light(self) -> bool:
         """Whether every change is seen at once."""
         return self._capture.light
 
-    def _taken(self) -> Capture:
+    def _walked(self) -> Walk:
         walk = Walk(self._memory, in_worker=True)
         for name, value in self._variables.items():
             walk.go(value, name)
-        return Capture(without_free(walk, self._said), 0)
+        return without_free(walk, self._said)
 
 
 def process_look_of(function: Any) -> ProcessLook | None:
@@ -181,16 +187,19 @@ class Watched:
 
     def _tell(self, variable: str) -> None:
         """Report this variable and all others that have changed, and capture the state again."""
-        found: str | None = variable
-        changed, walk = list[str](), self._walk
-        assert walk is not None
-        while found is not None:
-            changed.append(found)
-            self._said.add(found)
-            found = Capture(without_free(walk, self._said), 0).changed()
+        assert self._walk is not None
+        changed = list(all_changed(self._walk, variable, self._said))
         if here.tell is not None:
             here.tell(self.__name__, tuple(sorted(changed)), False)
         self._take()
+
+
+def all_changed(walk: Walk, first: str | None, said: set[str]) -> Iterator[str]:
+    """Yield the variables of a walk that have changed, this one first, and note them as ``said``."""
+    while first is not None:
+        yield first
+        said.add(first)
+        first = Capture(without_free(walk, said), 0).changed()
 
 
 def without_free(walk: Walk, said: set[str]) -> Walk:

@@ -65,11 +65,11 @@ def works_on_copies(function: str, names: Sequence[str], places: Mapping[str, tu
     where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(places.values())[:MOST_LINES])
     where = f" ({where})" if where else ""
     one = len(names) == 1
+    copied = f", or begin with {names[0]} = copy.copy({names[0]}) if only the task needs the change"
     return (
         f"{function} changes its argument{'' if one else 's'} {shown} in place{where}. A task has a copy of "
         f"{'it' if one else 'each'}: the caller's {'object does' if one else 'objects do'} not change. Return what is "
-        f"changed and take it from the result, or begin with {names[0]} = copy.copy({names[0]}) if only the task "
-        "needs the change."
+        f"changed and take it from the result{copied if names[0].isidentifier() else ''}."
     )
 
 

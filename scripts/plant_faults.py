@@ -169,8 +169,8 @@ FAULTS = {
     ),
     "changes-said": Fault(
         f"{CELLMILL}/by_value/watched.py",
-        "            self._capture = self._taken()\n        return found",
-        "            self._capture = self._taken()\n        return None",
+        "return set(all_changed(self._walk, self._capture.changed(), self._said))",
+        "return set()",
         "tests/by_value/test_first_calls.py",
     ),
     "context-path": Fault(

@@ -65,6 +65,7 @@ LAYERS = [
         "by_value.replacements",
         "by_value.iterators",
         "by_value.methods",
+        "by_value.class_making",
         "by_value.sentinels",
         "by_value.subclasses",
         "by_value.molecules",

@@ -315,6 +315,8 @@ class Walk:
             self.follow((kind, value.value), name)
         elif kind is types.BuiltinFunctionType:
             self.follow((value.__self__,), name)
+        elif kind.__module__ == "typing" or kind is types.GenericAlias:  # nothing of these changes
+            self.follow((getattr(value, "__origin__", None), *getattr(value, "__args__", ())), name)
         else:
             return False
         return True

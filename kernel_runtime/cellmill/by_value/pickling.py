@@ -28,6 +28,7 @@ from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
 from . import methods, molecules, sentinels, subclasses, wrappers
+from .class_making import attributes_of, base_of_members, enumeration, members_of, skeleton
 from .replacements import is_replacement
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
@@ -121,8 +122,16 @@ class Pickler(cloudpickle.Pickler):
         if type(reduced) is tuple and reduced[0] in _MAKERS:
             maker, arguments, state = reduced[:3]
             identity, version = _name_of(obj, arguments[-2])
-            arguments = (*_as_defined(obj, arguments[:-2]), None, arguments[-1])
-            state = ({k: v for k, v in state[0].items() if not _is_derived(k, v)}, state[1])
+            state = ({k: v for k, v in state[0].items() if not _is_derived(k, v)}, state[1], {})
+            if maker is _MAKERS[0]:
+                maker, arguments = skeleton, _as_defined(obj, arguments[:-2])
+            elif (base := base_of_members(obj)) is not None:
+                others = {k: v for k, v in state[0].items() if k not in obj.__members__}
+                maker, state = enumeration, (others, state[1], attributes_of(obj))
+                arguments = (*arguments[:3], members_of(obj, base), arguments[4], base)
+            else:
+                arguments = arguments[:-2]
+            arguments = (*arguments, None, None)
             return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
         return reduced
 
@@ -255,6 +264,8 @@ def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identit
 def _complete_class(cls: type, state: Any) -> type:
     """Give a new class its attributes; one that has them stays as it is."""
     if cls not in _complete:
-        _by_value._class_setstate(cls, state)
+        _by_value._class_setstate(cls, state[:2])
+        for member, held in state[2].items():
+            vars(cls._member_map_[member]).update(held)  # type: ignore[attr-defined]
         _complete.add(cls)
     return cls

@@ -10,19 +10,33 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .import_log import users_own
 
+
+def _whole(kind: Any, value: Any) -> Any:
+    return kind.__getitem__(value, slice(None))
+
+
 _MASKED = b"_mareconstruct\x94"  # what a plain pickle of a masked array has in it
-_FILLED: dict[type, tuple[str, ...]] = {  # by what plain pickle makes each anew
-    list: ("__new__", "append", "extend"),
-    dict: ("__new__", "__setitem__"),
-    set: ("__new__", "__init__", "add"),
-    frozenset: ("__new__", "__init__"),
-    tuple: ("__new__",),
+_FILLED: dict[type, tuple[str, ...]] = {  # how plain pickle reads each, and makes it anew
+    list: ("__new__", "__iter__", "append", "extend"),
+    dict: ("__new__", "items", "__setitem__"),
+    set: ("__new__", "__init__", "__iter__", "add"),
+    frozenset: ("__new__", "__init__", "__iter__"),
+    tuple: ("__new__", "__iter__"),
     **dict.fromkeys((str, bytes, int, float, complex), ("__new__",)),
     bytearray: ("__new__", "__init__"),
+}
+READ: dict[type, Callable[[Any], Any]] = {
+    dict: lambda value: dict(dict.items(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+    str: str.__str__,
+    **{kind: kind.__pos__ for kind in (int, float, complex)},
+    **{kind: partial(_whole, kind) for kind in (list, tuple, bytes, bytearray)},
 }
 _OWN_WAYS = (
     "__reduce_ex__",
@@ -42,8 +56,10 @@ def filled_as(kind: type) -> type | None:
     base = next((each for each in kind.__mro__ if not each.__flags__ & 1 << 9), type(None))
     if base not in _FILLED:
         return None
-    changed = any(getattr(kind, name) is not getattr(base, name) for name in _FILLED[base])
-    own = any(getattr(kind, name, None) is not getattr(base, name, None) for name in _OWN_WAYS)
+    named = (each for each in kind.__mro__ if {"_fields", "_make"} <= vars(each).keys())  # a named tuple
+    usual = next(named, base)
+    changed = any(getattr(kind, name) is not getattr(usual, name) for name in _FILLED[base])
+    own = any(getattr(kind, name, None) is not getattr(usual, name, None) for name in _OWN_WAYS)
     return base if changed and not own else None
 
 
@@ -97,10 +113,10 @@ def reduced(value: Any) -> tuple[Any, ...] | None:
         make, arguments, state = value.__reduce__()
         return make, arguments, (state, left_out), None, None, fill_array
     state = value.__getstate__()
+    content = READ[base](value)
     if base in _FILL:
-        content = dict(value) if base is dict else base(value)
         return _empty, (base, kind), (content, state), None, None, _FILL[base]
-    return _of, (base, kind, base(value)), state
+    return _of, (base, kind, content), state
 
 
 def _empty(base: Any, kind: type) -> Any:

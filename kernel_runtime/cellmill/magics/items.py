@@ -103,10 +103,15 @@ def _members(value: Any) -> list[Any] | None:
     if _is_pandas(value):
         return []
     members: list[Any] | None = None
-    if isinstance(value, dict):
-        members = [*dict.keys(value), *dict.values(value)]
-    elif isinstance(value, (list, collections.deque, set)):
-        members = list(value)
+    if isinstance(value, dict):  # by their bases: a class may change how its objects are read and filled
+        pairs = _pairs(value)
+        members = [*(key for key, _ in pairs), *(part for _, part in pairs)]
+    elif isinstance(value, list):
+        members = list.__getitem__(value, slice(None))
+    elif isinstance(value, collections.deque):
+        members = list(collections.deque.__iter__(value))
+    elif isinstance(value, set):
+        members = list(set.__iter__(value))
     elif isinstance(value, (bytearray, array.array)):
         members = []
     elif is_array(value):
@@ -118,6 +123,12 @@ def _members(value: Any) -> list[Any] | None:
     if slots:
         members = [*(members or ()), *slots, *(getattr(value, name) for name in slots)]
     return [] if members is None and _is_opaque(value) else members
+
+
+def _pairs(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    if isinstance(value, collections.OrderedDict):  # which has an order of its own
+        return list(collections.OrderedDict.items(value))
+    return list(dict.items(value))
 
 
 def _is_opaque(value: Any) -> bool:
@@ -169,7 +180,10 @@ def _slots(kind: Any) -> tuple[str, ...]:
     names: list[str] = []
     for base in kind.__mro__:
         own = base.__dict__.get("__slots__", ())
-        names += (name for name in ((own,) if isinstance(own, str) else own) if name[:2] != "__")
+        private = f"_{base.__name__.lstrip('_')}"
+        for name in (own,) if isinstance(own, str) else own:
+            if name not in ("__dict__", "__weakref__"):
+                names.append(f"{private}{name}" if name[:2] == "__" != name[-2:] else name)
     return tuple(names)
 
 
@@ -203,19 +217,22 @@ def move(pairs: Iterable[tuple[Any, Any]], own: Mapping[int, Any]) -> None:
 def _hold(old: Any, new: Any, own: Mapping[int, Any]) -> None:
     """Have an object hold what another of its type holds, with the notebook's own parts."""
     if isinstance(old, dict):
-        held = {key: _own(value, own) for key, value in dict.items(new)}
-        dict.clear(old)
-        dict.update(old, held)
+        kind: Any = collections.OrderedDict if isinstance(old, collections.OrderedDict) else dict
+        held = [(key, _own(value, own)) for key, value in _pairs(new)]
+        kind.clear(old)
+        for key, value in held:
+            kind.__setitem__(old, key, value)
     elif isinstance(old, list):
-        list.__setitem__(old, slice(None), [_own(member, own) for member in new])
+        members = list.__getitem__(new, slice(None))
+        list.__setitem__(old, slice(None), [_own(member, own) for member in members])
     elif isinstance(old, collections.deque):
-        members = [_own(member, own) for member in new]
+        members = [_own(member, own) for member in collections.deque.__iter__(new)]
         collections.deque.clear(old)
         collections.deque.extend(old, members)
     elif isinstance(old, set):
-        members = list(new)
-        old.clear()
-        old.update(members)
+        members = list(set.__iter__(new))
+        set.clear(old)
+        set.update(old, members)
     elif isinstance(old, (bytearray, array.array)):
         old[:] = new[:]
     elif is_array(old):
@@ -227,7 +244,7 @@ def _hold(old: Any, new: Any, own: Mapping[int, Any]) -> None:
         now = {key: _own(value, own) for key, value in new.__dict__.items()}
         attributes.clear()
         attributes.update(now)
-    kind: Any = type(old)
+    kind = type(old)
     for name in _slots(kind):
         if hasattr(new, name):
             object.__setattr__(old, name, _own(getattr(new, name), own))

@@ -9,7 +9,7 @@ import io
 import pickle
 from typing import Any
 
-from ..by_value import pickling
+from ..by_value import class_making, pickling, subclasses
 from ..diagnostics.short_text import name_of_future
 from .payload import labelled, load_input, opened, same
 from .piece_loading import load_bares, load_part, load_piece
@@ -25,7 +25,16 @@ _HARMLESS = {
 }
 
 
-class _StandIn:
+class _Kind(type):
+    """A class is shown by its name."""
+
+    _name = "?"
+
+    def __repr__(cls) -> str:
+        return cls._name
+
+
+class _StandIn(metaclass=_Kind):
     """Accepts everything that a pickle does to an object, and keeps what is worth showing."""
 
     _name = "?"
@@ -93,6 +102,19 @@ def _class_of_any_version(maker: Any, arguments: tuple[Any, ...], *_: Any) -> An
     return maker(*arguments) if maker is _class_of_a_cell else _OfACell()
 
 
+def _empty(_: Any, kind: Any) -> Any:
+    return kind()
+
+
+def _of(_: Any, kind: Any, content: Any) -> Any:
+    return kind(content)
+
+
+def _filled(value: Any, parts: tuple[Any, ...]) -> None:
+    if isinstance(value, _StandIn):
+        value._shown = repr(parts[0])
+
+
 class _Input:
     """Represents the result of another task."""
 
@@ -145,6 +167,10 @@ class _Previewer(pickle.Unpickler):
             return _labelled
         if module == load_share.__module__ and name == load_share.__name__:
             return _Share
+        if module == class_making.__name__:
+            return _class_of_a_cell
+        if module == subclasses.__name__:
+            return {"_empty": _empty, "_of": _of}.get(name, _filled)
         if module == pickling.__name__:
             return _class_of_any_version if name == "_class_named" else _OfACell
         if module.startswith("cloudpickle"):

@@ -1,0 +1,106 @@
+"""Classes of cells: enumerations with all that their members are, and classes whose making runs code of the user's."""
+
+from __future__ import annotations
+
+import abc
+import enum
+from typing import Any, Generic, TypeVar
+
+from cellmill import Executor
+from tests.support.helpers import SECONDS
+from tests.support.told import nothing_told
+
+T = TypeVar("T")
+
+
+def test_enumerations(ex: Executor) -> None:
+    """Members with attributes of their own, made by `__new__`, of several names, and of built-in types."""
+
+    class Planet(enum.Enum):
+        EARTH = (5.9, 6.3)
+        MARS = (6.4, 3.3)
+
+        def __init__(self, mass: float, radius: float) -> None:
+            self.mass, self.radius = mass, radius
+
+    class Coded(bytes, enum.Enum):
+        label: str
+
+        def __new__(cls, value: int, label: str) -> Any:
+            made = bytes.__new__(cls, [value])
+            made._value_ = value
+            made.label = label
+            return made
+
+        A = (1, "a")
+        B = (2, "b")
+
+    class Number(enum.IntEnum):
+        ONE = 1
+        TWO = 2
+        SINGLE = 1
+
+    class Set(enum.Flag):
+        X = enum.auto()
+        Y = enum.auto()
+        BOTH = X | Y
+
+    def told(planet: Any, coded: Any, number: Any, flag: Any) -> Any:
+        return (
+            (planet.mass, planet is Planet.EARTH, [each.radius for each in Planet]),
+            (coded.value, coded.label, coded[0], coded is Coded.B, Coded(2).label),
+            (number is Number.SINGLE, number + 1, list(Number.__members__), Number(2).name),
+            ((flag | Set.X) is Set.BOTH, Set.BOTH.value, Set(2).name),
+        )
+
+    given = (Planet.EARTH, Coded.B, Number.ONE, Set.Y)
+    with nothing_told():
+        assert ex.submit(told, *given).result(SECONDS) == told(*given)
+        assert list(ex.starmap(told, [given])) == [told(*given)]
+        assert ex.submit(lambda: Planet.MARS).result(SECONDS) is Planet.MARS
+
+
+def test_what_runs_when_a_class_is_made_runs_once(ex: Executor) -> None:
+    """`__init_subclass__` with arguments of the class statement, and metaclasses."""
+
+    class Base(Generic[T]):
+        made: list[tuple[str, str]] = []  # noqa: RUF012
+
+        def __init_subclass__(cls, tag: str, **rest: Any) -> None:
+            super().__init_subclass__(**rest)
+            Base.made.append((cls.__name__, tag))
+
+    class One(Base[int], tag="one"):
+        pass
+
+    class Meta(abc.ABCMeta):
+        count = 0
+
+        def __new__(mcs, name: str, bases: Any, namespace: Any, **rest: Any) -> Any:
+            Meta.count += 1
+            made: Any = super().__new__(mcs, name, bases, namespace)
+            made.tag = rest.get("tag")
+            return made
+
+        def __init__(cls, name: str, bases: Any, namespace: Any, **_: Any) -> None:
+            super().__init__(name, bases, namespace)
+
+    class Shape(metaclass=Meta, tag="shape"):
+        tag: str
+
+        @abc.abstractmethod
+        def area(self) -> int: ...
+
+    class Square(Shape, tag="square"):
+        def area(self) -> int:
+            return 4
+
+    def told(one: Any) -> Any:
+        try:
+            Shape()  # type: ignore[abstract]
+        except TypeError:
+            shapes = Meta.count, Shape.tag, Square.tag, Square().area(), isinstance(Square(), Shape)
+        return Base.made, type(one).__name__, isinstance(one, Base), shapes
+
+    with nothing_told():
+        assert ex.submit(told, One()).result(SECONDS) == told(One())

@@ -143,6 +143,12 @@ class Walk:
                 self.opaque(value, name)
             self._weights[name] = self._weights.get(name, 0) + self.weight - before
 
+    def go_as(self, code: types.CodeType, value: Any, name: str) -> None:
+        """Walk from what code refers to by this name: of modules of the user's to what it reads there."""
+        self.go(value, name)
+        self._of_module(value, code)
+        self.go(None)
+
     def largest(self) -> str:
         """The variable that costs most to compare."""
         return max(self._weights, key=self._weights.__getitem__) if self._weights else ""

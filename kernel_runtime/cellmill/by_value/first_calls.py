@@ -133,7 +133,7 @@ def _may_change(value: Any) -> bool:
     if kind is types.MethodType:
         return _may_change(value.__self__)
     if kind is types.FunctionType or isinstance(value, type):
-        return not importable(value) or module_reads.is_own(sys.modules.get(value.__module__))
+        return module_reads.of_users(value)
     package = str(kind.__module__).partition(".")[0]
     if package == "numpy" and kind is getattr(sys.modules["numpy"], "ndarray", None):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
@@ -192,7 +192,7 @@ def _is_compared_whole(value: Any) -> bool:
         or is_molecule(value)
     ):
         return True
-    return not importable(kind) or module_reads.is_own(sys.modules.get(kind.__module__))
+    return module_reads.of_users(kind)
 
 
 def _public(value: Any) -> dict[str, Any]:

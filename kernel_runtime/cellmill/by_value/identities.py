@@ -8,15 +8,13 @@ Within the arguments of one call, and within what a function refers to, objects 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from types import FunctionType
 from typing import Any
 
 from ..diagnostics import notices
-from .module_reads import is_own
-from .references import importable
+from .module_reads import of_users
 
 _MOST_MEMBERS = 1000  # that are looked at
 _CONTAINERS = (list, tuple, set, frozenset)
@@ -29,7 +27,7 @@ def told_by_identity(kind: type) -> bool:
     """Whether objects of a class of the user's are equal to none but themselves."""
     if not kind.__flags__ & 1 << 9 or issubclass(kind, type) or _equality(kind) is not _equality(object):
         return False
-    return not importable(kind) or is_own(sys.modules.get(kind.__module__))
+    return of_users(kind)
 
 
 def _equality(kind: Any) -> Any:

@@ -69,6 +69,11 @@ def is_own(module: Any) -> bool:
     return found and sys.modules.get(module.__name__) is module
 
 
+def of_users(code: Any) -> bool:
+    """Whether a function or class is the user's: of a cell, or of a module of the user's."""
+    return not importable(code) or is_own(sys.modules.get(code.__module__))
+
+
 def may_read(callable_object: Any) -> bool:
     """Whether a method, a partial or another callable object runs code that could read a user's module."""
     function = callable_object

@@ -38,8 +38,15 @@ here = _Here()
 class Look:
     """Compares variables with what they were when this was made, as often as that is worth its time."""
 
-    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes | None] = memory_of) -> None:
+    def __init__(
+        self,
+        variables: dict[str, Any],
+        memory: Callable[[Any], bytes | None] = memory_of,
+        code: types.CodeType | None = None,
+    ) -> None:
+        """``code``: that refers to the variables."""
         self._variables = variables
+        self._code = code
         self._memory = memory
         self._said: set[str] = set()
         self._looks = 0
@@ -79,7 +86,10 @@ class Look:
     def _walked(self) -> Walk:
         walk = Walk(self._memory, in_worker=True)
         for name, value in self._variables.items():
-            walk.go(value, name)
+            if self._code is None:
+                walk.go(value, name)
+            else:
+                walk.go_as(self._code, value, name)
         return without_free(walk, self._said)
 
 

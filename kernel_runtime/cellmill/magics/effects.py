@@ -11,13 +11,13 @@ import builtins
 import copy
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from cellmill.magics.accumulation import accumulates, goes_on_from, is_present_value, names_bound, root_of
 from cellmill.magics.flow import in_scope
 from cellmill.magics.loop_body import KEPT, RECORD
-from cellmill.magics.reads import Effect, Read, Reads
+from cellmill.magics.reach import Effect
+from cellmill.magics.reads import Read, Reads
 from cellmill.magics.receivers import (
     TAKES_ALL,
     UNKNOWN,
@@ -28,20 +28,13 @@ from cellmill.magics.receivers import (
     standing_for,
 )
 from cellmill.magics.statements import Flow
+from cellmill.magics.unfit import Refusal, reaches_names, under_settings
 
 NEXT = "__cellmill_next__"
 _FRESH = (ast.BinOp, ast.Constant, ast.JoinedStr, ast.Compare, ast.ListComp, ast.SetComp, ast.DictComp)
 _TRUE = [ast.Constant(True)]
 _OF_SETS = (ast.BitOr, ast.BitAnd, ast.BitXor)
 _ONCE = "write it as a statement of its own, one for each thing it changes"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A construct that the loop cannot run in parallel, and its place."""
-
-    node: Any
-    message: str
 
 
 class Rewriter(Flow):
@@ -60,6 +53,7 @@ class Rewriter(Flow):
         self.sites: list[ast.stmt] = []  # what is to be done, with operands left open
         self.reads = Reads()
         self.refused: list[Refusal] = []
+        self._changed: list[str] = []  # names, as statements change them
         self._targets = targets - self.bound
         self._namespace = namespace
         self._valued = body[-1] if body and valued else None  # whose value is wanted
@@ -102,7 +96,7 @@ class Rewriter(Flow):
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
             return ast.copy_location(ast.Slice(*(part and self._key(part) for part in parts)), node)
-        return self._operand(node)
+        return self._operand(node, consumed=True)
 
     def _place(self, node: Any) -> Any:
         """The object that is changed, or the item or attribute that is assigned."""
@@ -154,6 +148,7 @@ class Rewriter(Flow):
                 node, f"{effect.name} is a module, and code in it may read what is changed here; {cure}"
             )
         self.reads.effects.setdefault(effect.name, []).append(effect)
+        self._changed.append(effect.name)
         self.state = self.state.perhaps([f"={effect.name}"])
 
     def _refuse(self, node: Any, message: str) -> None:
@@ -218,20 +213,21 @@ class Rewriter(Flow):
             standing_for(target.value, self._namespace)
         )
 
-    def _accumulation(self, name: str, value: Any) -> Any:
+    def _accumulation(self, name: str, value: Any, *, consumed: bool = True) -> Any:
         if isinstance(value, ast.Name) and value.id == name:
             return copy.deepcopy(value)
         if not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value)):
-            return self._operand(value, consumed=True)
+            return self._operand(value, consumed=consumed)
         if isinstance(value, ast.BinOp):
             left = self._accumulation(name, value.left)
             made: Any = ast.BinOp(left, value.op, self._accumulation(name, value.right))
         else:
-            args = [self._accumulation(name, each) for each in value.args]
+            # the largest is one of them, and no copy
+            args = [self._accumulation(name, each, consumed=False) for each in value.args]
             made = ast.Call(copy.deepcopy(value.func), args, [])
         return ast.copy_location(made, value)
 
-    def _going_on(self, target: ast.Attribute | ast.Subscript, value: Any) -> Any:
+    def _going_on(self, target: ast.Attribute | ast.Subscript, value: Any, *, consumed: bool = True) -> Any:
         """The new value of a place, from the one that it has when the statement is done."""
         if is_present_value(target, value):
             if not isinstance(value, ast.Call):
@@ -240,13 +236,15 @@ class Rewriter(Flow):
             func = ast.copy_location(ast.Attribute(mapping, "get", ast.Load()), value.func)
             made: Any = ast.Call(func, [self._operand(each) for each in value.args], [])
         elif not goes_on_from(target, value):
-            return self._operand(value, consumed=True)
+            return self._operand(value, consumed=consumed)
         elif isinstance(value, ast.BinOp):
             left = self._going_on(target, value.left)
             made = ast.BinOp(left, value.op, self._going_on(target, value.right))
         else:
             made = ast.Call(
-                copy.deepcopy(value.func), [self._going_on(target, each) for each in value.args], []
+                copy.deepcopy(value.func),
+                [self._going_on(target, each, consumed=False) for each in value.args],
+                [],
             )
         return ast.copy_location(made, value)
 
@@ -307,9 +305,21 @@ class Rewriter(Flow):
 
     # -- expressions
 
+    def visit_With(self, node: ast.With) -> Any:
+        """`with np.errstate(...): total += x`: the statement is done later, under other settings."""
+        before = len(self._changed)
+        made = super().visit_With(node)
+        for changed in self._changed[before:]:
+            if (refused := under_settings(node, changed)) is not None:
+                self.refused.append(refused)
+        return made
+
     def visit_Call(self, node: ast.Call) -> Any:
         """A change among other things, `[seen.append(y) for y in ys]`; what tells nothing that changes, `len(rows)`."""
         func = node.func
+        builtin = isinstance(func, ast.Name) and self.is_outer(func.id) and func.id not in self._namespace
+        if builtin and (refused := reaches_names(node)) is not None:
+            self.refused.append(refused)
         if self._asks_for_its_kind(node):
             how = "len" if func.id == "len" else "identity"  # type: ignore[attr-defined]
             node.args[0] = self._read(node.args[0], how)  # type: ignore[arg-type]

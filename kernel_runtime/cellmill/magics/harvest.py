@@ -148,6 +148,9 @@ class Harvest:
         if type(result) is Finished:
             if result.changed is not None:
                 raise changed_unseen(plan, result.changed)
+            if result.called is not None:
+                why = f"what they call changes {result.called}, of which each worker has a copy"
+                raise item_changed(plan, why)
             if result.parts is not None or result.outer:
                 self._know_own(plan, item, result)
             self.broke = result.broke and not self.failures

@@ -8,6 +8,7 @@ from __future__ import annotations
 import array
 import collections
 import functools
+import itertools
 import math
 import operator
 import types
@@ -17,6 +18,7 @@ from typing import Any
 
 from ..by_value import molecules
 from ..by_value.capture_kinds import ATOMS
+from ..by_value.module_reads import of_users
 from ..by_value.object_state import has_hidden_state
 from ..by_value.pickling import dumps
 
@@ -25,6 +27,7 @@ _PLAIN = frozenset((dict, list, set, collections.deque))
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
+_MOST_CODE = 20  # classes and functions of an item that are looked at
 MOST_OUTER = 1000  # parts of a variable that are told apart from others of the same value
 
 
@@ -75,6 +78,19 @@ def parts(value: Any, most: float = math.inf) -> list[Any]:
         if len(found) > most:
             break
     return found
+
+
+def code_in(item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the user's classes of an item and its members, and functions, methods and classes among them, by name."""
+    members = item.values() if type(item) is dict else item if type(item) in (list, tuple, set) else ()
+    for value in itertools.islice(itertools.chain((item,), members), _MOST_CODE):
+        kind = type(value)
+        if isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
+            yield f"the object of {value.__name__}", value
+        elif isinstance(value, (types.FunctionType, type)):
+            yield value.__name__, value
+        elif kind.__flags__ & 1 << 9 and of_users(kind):
+            yield kind.__name__, kind
 
 
 def _state(value: Any) -> tuple[list[Any], Any]:

@@ -15,11 +15,13 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.magics.cells import Cell, at_node, capture, compile_body
-from cellmill.magics.effects import Refusal, Rewriter
+from cellmill.magics.effects import Rewriter
 from cellmill.magics.flow import starred_names, target_names
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
-from cellmill.magics.reads import Reach, changed_things, hidden_reads, own_keys, read_by_iterable
+from cellmill.magics.reach import Reach, changed_things, hidden_reads, is_lazy
+from cellmill.magics.reads import leads, own_keys, read_by_iterable
+from cellmill.magics.unfit import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +166,19 @@ def _refuse_hidden(
     """Refuse variables that lead to what is changed; whether the rest costs much to compare."""
     effects = made.reads.effects
     named = {node.id for node in ast.walk(loop.iterable) if isinstance(node, ast.Name)}
-    functions = {name: namespace[name] for name in named if callable(namespace.get(name))}
+    functions = {
+        name: namespace[name]
+        for name in named
+        if callable(namespace.get(name)) or is_lazy(namespace.get(name))
+    }
     for variable, name in hidden_reads(functions, effects, namespace)[0] if effects else ():
         (node,) = [n for n in ast.walk(loop.iterable) if isinstance(n, ast.Name) and n.id == variable][:1]
-        raise _at_line(cell, node, _leads(variable, name, effects[name][0].node.lineno))
+        raise _at_line(cell, node, leads(variable, name, effects[name][0].node.lineno))
     found, weight = hidden_reads(variables, effects, namespace)
     for variable, name in found:
         where = place_of(cell, variable) or cell.tree.body[0]
-        raise at_node(cell, where, _leads(variable, name, effects[name][0].node.lineno))
+        raise at_node(cell, where, leads(variable, name, effects[name][0].node.lineno))
     return weight >= MOST_LIGHT
-
-
-def _leads(variable: str, name: str, line: int) -> str:
-    return (
-        f"{variable} reads {name}, which the loop changes (line {line}): what it finds would not be what the items "
-        "before left, as they run at the same time. Hand it a copy made before the loop, or do this in a plain loop "
-        "after the cell, with the values that the items return (-> out)"
-    )
 
 
 def place_of(cell: Cell, variable: str) -> ast.expr | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import builtins
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
 from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
-from cellmill.magics.items import MOST_OUTER, Picture, parts
+from cellmill.magics.items import MOST_OUTER, Picture, code_in, parts
 
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
 BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"
@@ -49,6 +49,7 @@ class Finished:
     refused: dict[str, str] = field(default_factory=dict)  # names whose values stay behind, and why
     gone: list[str] = field(default_factory=list)  # names that it has deleted
     changed: str | None = None  # a variable that the item has changed unseen
+    called: str | None = None  # one that code of the item has changed: its methods, or a function that it is
     parts: list[Any] | None = None  # of the item, where the notebook needs to know them; see `items`
     outer: list[tuple[str, int, Any]] = field(default_factory=list)  # parts of variables that it leads to
     moved: list[int] = field(default_factory=list)  # the numbers of those that hold something else now
@@ -83,6 +84,7 @@ class LoopBody(Body):
         super().__init__(name, code, variables, source)
         self.terms = terms
         self._look: Any = None
+        self._classes: dict[type, Any] = {}  # looks at classes of items
         self._heavy: set[str] = set()
         self._outer: dict[
             int, tuple[str, int]
@@ -100,6 +102,7 @@ class LoopBody(Body):
                 for number, part in enumerate(parts(value, MOST_OUTER)):
                     self._outer[id(part)] = (name, number)
         picture = None if type(item) in SMALL else Picture(item)
+        looks = list(self._looks_at(item)) if picture is not None and not terms.here else ()
         log: list[Any] = [None]
         namespace = {
             "__name__": "__main__",
@@ -120,19 +123,22 @@ class LoopBody(Body):
         log[0] = namespace.get(VALUE)
         broke = BROKE in namespace
         changed = self._look.changed() if self._look else None
+        called = next((name for look in looks if (name := look.changed(at_any_cost=True))), None)
         moved = picture.moved() if picture else []
         gone = [name for name in terms.deleted if name not in namespace and GONE.format(name) in namespace]
         simple = SMALL.issuperset(map(type, log))
-        if simple and not (last or broke or changed or moved or gone or terms.perhaps):
+        if simple and not (last or broke or changed or called or moved or gone or terms.perhaps):
             return log
-        finished = Finished(log, gone=gone, changed=changed, broke=broke, last=last, moved=moved)
+        finished = Finished(
+            log, gone=gone, changed=changed, called=called, broke=broke, last=last, moved=moved
+        )
         if last or broke:
             self._bring_all(namespace, finished)
         elif terms.perhaps:
             self._bring_small(namespace, finished)
         if finished.bindings or moved or not simple:
             self._refer(finished, picture)
-        plain = not (finished.bindings or finished.refused or gone or last or broke or changed)
+        plain = not (finished.bindings or finished.refused or gone or last or broke or changed or called)
         return log if plain and finished.parts is None and not finished.outer else finished
 
     def _refer(self, finished: Finished, picture: Picture | None) -> None:
@@ -144,11 +150,23 @@ class LoopBody(Body):
             found |= {id(part): part for part in parts(own)}
         finished.outer = [(*self._outer[each], part) for each, part in found.items() if each in self._outer]
 
+    def _looks_at(self, item: Any) -> Iterator[Any]:
+        """What the code refers to that an item brings: its classes, and functions, methods and classes in it."""
+        from ..by_value.watched import Look
+
+        for name, code in code_in(item):
+            if not isinstance(code, type):
+                yield Look({name: code})
+                continue
+            if code not in self._classes:
+                self._classes[code] = Look({name: code})
+            yield self._classes[code]
+
     def _begin_to_look(self) -> None:
         """Before the first item: what the variables are."""
         from ..by_value.watched import Look
 
-        self._look = Look(self.variables)
+        self._look = Look(self.variables, code=self.code)
         if not self._look.light:
             _looks[self.terms.token] = self._look
 

@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cellmill.by_value.capture import MOST_LIGHT
-from cellmill.by_value.capture_entries import ITEM
-from cellmill.by_value.capture_kinds import Walk
-from cellmill.magics.accumulation import root_of
 from cellmill.magics.items import is_array
+from cellmill.magics.reach import NO_KEY, Effect, Reach, at_end_of, changed_things
 
-_NO_KEY = object()
 _EAGER = frozenset(
     ("list", "tuple", "sorted", "range", "len", "set", "frozenset", "dict", "sum", "min", "max")
 )
 _OF_SHAPE = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes"))
 _LOOP_ONLY = "return what is needed (-> out), and go on with it in a plain loop after the cell"
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """A change of the thing called ``name``. ``step``: the first step to it, "" where the name itself is assigned,
-    "[", "[:", "del" of an item that is taken out, "." or "()" of a method; ``deep``: what that step leads to is
-    changed, not what is found there.
-    """
-
-    name: str
-    step: str
-    key: Any
-    key_name: str
-    deep: bool
-    node: Any
-
-    @staticmethod
-    def of(place: ast.expr, node: Any) -> Effect:
-        """The change that a statement, or a call of this method, makes."""
-        root = root_of(place)
-        assert root is not None
-        steps: list[Any] = []
-        while not isinstance(place, ast.Name):
-            steps.append(place)
-            place = place.func if isinstance(place, ast.Call) else place.value  # type: ignore[attr-defined]
-        if not steps:
-            return Effect(root.id, "", _NO_KEY, "", deep=False, node=node)
-        first, deep = steps[-1], len(steps) > 1
-        if isinstance(first, ast.Subscript):
-            key = first.slice
-            constant = key.value if isinstance(key, ast.Constant) else _NO_KEY
-            step = "[:" if any(isinstance(each, ast.Slice) for each in ast.walk(key)) else "["
-            if isinstance(node, ast.Delete) and not deep:
-                step = "del"  # the items of a list that follow move up
-            return Effect(root.id, step, constant, key.id if isinstance(key, ast.Name) else "", deep, node)
-        called = not deep and isinstance(first.ctx, ast.Load)
-        via_method = deep and isinstance(steps[-2], ast.Call)
-        return Effect(root.id, "()" if called or via_method else ".", first.attr, "", deep, node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +44,27 @@ class Reads:
         bad = []
         for read in self.found:
             effects = self.effects.get(read.node.id)
-            if effects and not _is_safe(read, effects, namespace.get(read.node.id), own_keys(read.node.id)):
+            if not effects:
+                continue
+            value = namespace.get(read.node.id)
+            if not _is_safe(read, effects, value, own_keys(read.node.id)):
                 bad.append((read.node, _said(read, effects[0])))
+            elif name := self._changed_behind(read, value, namespace):
+                bad.append((read.node, leads(read.node.id, name, self.effects[name][0].node.lineno)))
         return bad
+
+    def _changed_behind(self, read: Read, value: Any, namespace: Mapping[str, Any]) -> str:
+        """The other name by which the loop changes something in what is read; "" if there is none."""
+        if read.how == "[" and type(value) is dict:
+            value = value.get(read.key)
+        elif read.how == ".":
+            value = getattr(value, "__dict__", {}).get(read.key)
+        elif read.how != "own":
+            return ""
+        others = {name: effects for name, effects in self.effects.items() if name != read.node.id}
+        walk = Reach()
+        walk.go(value)
+        return next((name for i, name in changed_things(others, namespace).items() if walk.reaches(i)), "")
 
 
 def _is_safe(read: Read, effects: list[Effect], value: Any, own_key: str) -> bool:
@@ -112,9 +87,8 @@ def _is_safe(read: Read, effects: list[Effect], value: Any, own_key: str) -> boo
     if read.how == ".":
         return _is_other_attribute(read.key, effects, value)
     if read.how == "[" and kind is dict:
-        held = value.get(read.key)
-        others = all(effect.step in of_item and effect.key not in (_NO_KEY, read.key) for effect in effects)
-        return others and not any(effect.deep and value.get(effect.key) is held for effect in effects)
+        others = all(effect.step in of_item and effect.key not in (NO_KEY, read.key) for effect in effects)
+        return others and not _leads_to_changes(value.get(read.key), value, effects)
     return False
 
 
@@ -127,7 +101,15 @@ def _is_other_attribute(name: str, effects: list[Effect], value: Any) -> bool:
         effect.step == "." and effect.key != name and _sets_only_itself(value, effect.key)
         for effect in effects
     )
-    return others and not any(e.deep and members.get(e.key) is members[name] for e in effects)
+    return others and not _leads_to_changes(members[name], value, effects)
+
+
+def _leads_to_changes(part: Any, value: Any, effects: list[Effect]) -> bool:
+    """Whether a part of a value leads to an object in it that these change."""
+    changed = set().union(*(at_end_of(value, effect.path) for effect in effects if effect.deep))
+    walk = Reach()
+    walk.go(part)
+    return any(walk.reaches(each) for each in changed)
 
 
 def _sets_only_itself(value: Any, name: str) -> bool:
@@ -135,6 +117,15 @@ def _sets_only_itself(value: Any, name: str) -> bool:
     own = getattr(type(value), name, None)
     plain = getattr(type(value), "__setattr__", None) is object.__setattr__
     return plain and not hasattr(type(own), "__set__")
+
+
+def leads(variable: str, name: str, line: int) -> str:
+    """What is said of a variable that leads to what the loop changes by another name."""
+    return (
+        f"{variable} reads {name}, which the loop changes (line {line}): what it finds would not be what the items "
+        "before left, as they run at the same time. Hand it a copy made before the loop, or do this in a plain loop "
+        "after the cell, with the values that the items return (-> out)"
+    )
 
 
 def _said(read: Read, effect: Effect) -> str:
@@ -152,72 +143,6 @@ def _said(read: Read, effect: Effect) -> str:
         meant = f"if its value from before the loop is meant, read from a copy (old = {name}.copy())"
         cure = f"{meant}; else {_LOOP_ONLY}"
     return f"{fact}. {cure[0].upper()}{cure[1:]}"
-
-
-# -- what is read without being named
-
-
-class Reach(Walk):
-    """The objects that can be reached from a value; nothing is kept for comparison."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda _: b"", in_worker=True)
-
-    def reaches(self, thing: int) -> bool:
-        """Whether the walk has met the object with this identity."""
-        return thing in self._seen
-
-    def memory(self, kind: int, value: Any, key: Any, name: str) -> None:
-        """Counted, not copied."""
-        self.mutable = True
-        self.weight += memoryview(value).nbytes // 64
-
-    def opaque(self, value: Any, name: str) -> None:
-        """Its state is not looked into."""
-        self.weight += MOST_LIGHT
-
-
-def hidden_reads(
-    variables: Mapping[str, Any], effects: Mapping[str, list[Effect]], namespace: Mapping[str, Any]
-) -> tuple[list[tuple[str, str]], int]:
-    """Return (variable, changed name) for variables that refer to an object that the loop changes, and the weight
-    of all.
-    """
-    things = changed_things(effects, namespace)
-    found, weight = [], 0
-    for variable, value in variables.items():
-        if variable in effects:
-            continue
-        walk = Reach()
-        walk.go(value, variable)
-        weight += walk.weight
-        named = {key for kind, owner, key, _ in walk.entries if kind == ITEM and owner is namespace}
-        hidden = sorted(named & set(effects)) or [things[i] for i in things if walk.reaches(i)][:1]
-        if hidden:
-            found.append((variable, hidden[0]))
-    return found, weight
-
-
-def changed_things(effects: Mapping[str, list[Effect]], namespace: Mapping[str, Any]) -> dict[int, str]:
-    """The names of what is changed, by the identities of the objects as far as they exist now."""
-    things: dict[int, str] = {}
-    for name, each in effects.items():
-        if name in namespace:
-            things |= dict.fromkeys(_changed_ids(namespace[name], each), name)
-    return things
-
-
-def _changed_ids(value: Any, effects: list[Effect]) -> set[int]:
-    """The objects that are changed, as far as they exist now."""
-    fixed = (int, float, complex, str, bytes, bool, type(None), tuple, frozenset, type, types.ModuleType)
-    found = set() if all(not effect.step for effect in effects) and isinstance(value, fixed) else {id(value)}
-    if any(effect.deep for effect in effects):
-        members = (
-            value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-        )
-        members = [*members, *getattr(value, "__dict__", {}).values()]
-        found |= {id(each) for each in members if not isinstance(each, (*fixed, types.FunctionType))}
-    return found
 
 
 def own_keys(target: ast.expr, iterable: ast.expr, thing: str, value: Any, free: set[str]) -> str:

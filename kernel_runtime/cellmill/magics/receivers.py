@@ -49,7 +49,7 @@ _OF_ARRAYS = frozenset(("fill", "put", "sort", "partition", "itemset", "setfield
 _COMMON = _SEQUENCE | _SET | _DEQUE | {"put", "put_nowait", "write", "writelines", "writerow", "writerows"}
 _SILENT_BY_NAME = _SEQUENCE | {"appendleft", "extendleft", "discard"}
 TAKES_ALL = frozenset(
-    ("extend", "extendleft", "update", "subtract", "writelines", "writerows", *_SET - {"add"})
+    ("extend", "extendleft", "update", "subtract", "writelines", "writerow", "writerows", *_SET - {"add"})
 )
 """Methods that take their argument apart at once: what becomes of it later does not matter to them."""
 NOT_CHANGED = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)

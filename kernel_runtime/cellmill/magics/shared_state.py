@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from cellmill.magics.effects import Rewriter
-from cellmill.magics.reads import Reach
+from cellmill.magics.reach import Reach
 
 _QUIET = frozenset(
     (

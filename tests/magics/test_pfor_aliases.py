@@ -162,3 +162,28 @@ def test_a_row_that_changes_after_it_was_written(notebook: Notebook) -> None:
     notebook.run("import csv, io\nbuf = io.StringIO()\nw = csv.writer(buf)").ok()
     notebook.run("%%pfor x in range(3)\nrow = [x]; w.writerow(row); row.append('late')").ok()
     assert notebook.value("buf.getvalue().split()") == "['0', '1', '2']"
+
+
+def test_functions_that_are_kept_have_the_notebooks_names(notebook: Notebook) -> None:
+    notebook.run("def add(a, b): return a + b\nops, fs, kept, table, k = {'+': add}, [], [], {}, 1").ok()
+    notebook.run(
+        "%%pfor x in range(3)\nfs.append(lambda: x + k)\nkept.append((ops['+'], {'f': add}))\ntable[add] = x"
+    ).ok()
+    notebook.run("k = 100").ok()
+    assert notebook.value("[f() for f in fs]") == "[102, 102, 102]"
+    assert notebook.value("{f is add and d['f'] is add for f, d in kept}, table[add]") == "({True}, 2)"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("jobs.append(lambda: found.append(x))", "a function that is made here and kept changes things"),
+        ("jobs.append(found.append)", "items keep append, a method of an object of the notebook"),
+        ("jobs.append(functools.partial(found.append, x))", "items keep append, a method"),
+    ],
+)
+def test_what_is_kept_and_belongs_to_copies_is_refused(notebook: Notebook, body: str, words: str) -> None:
+    notebook.run("import functools\nfound, jobs = [], []").ok()
+    output = notebook.run(f"%%pfor x in range(3)\n{body}")
+    assert words in output.traceback
+    assert notebook.value("found, jobs") == "([], [])"

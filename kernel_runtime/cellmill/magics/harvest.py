@@ -22,8 +22,16 @@ from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
 from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, translate
 from cellmill.magics.lines import UsageError
-from cellmill.magics.loop import Plan, changed_unseen, item_changed, item_leads_to, reached_changes
-from cellmill.magics.loop_body import LAST, SMALL, EarlierValueError, Finished
+from cellmill.magics.loop import (
+    Plan,
+    changed_unseen,
+    function_changes,
+    item_changed,
+    item_leads_to,
+    method_kept,
+    reached_changes,
+)
+from cellmill.magics.loop_body import LAST, RECORD, SMALL, EarlierValueError, Finished
 from cellmill.process_context.interrupts import uninterrupted
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
@@ -151,7 +159,9 @@ class Harvest:
             if result.called is not None:
                 why = f"what they call changes {result.called}, of which each worker has a copy"
                 raise item_changed(plan, why)
-            if result.parts is not None or result.outer:
+            if result.method:
+                raise method_kept(plan, result.method)
+            if result.parts is not None or result.outer or result.functions:
                 self._know_own(plan, item, result)
             self.broke = result.broke and not self.failures
             self.complete = result.last or result.broke
@@ -171,8 +181,8 @@ class Harvest:
         """The notebook's own parts of the item take the places of copies; what these became is done at the end."""
         copies = result.parts or []
         own = parts(item) if copies else []
-        if own and own[0] is copies[0]:
-            return  # a thread of the notebook's has run it
+        if own and own[0] is copies[0]:  # a thread of the notebook's has run it
+            own, copies, result.moved = [], [], []
         if [type(part) for part in own] != [type(part) for part in copies]:
             raise item_changed(plan, "what it consists of is not what arrived in the worker")
         by_copy = {id(copy): part for copy, part in zip(copies, own, strict=True)}
@@ -189,9 +199,31 @@ class Harvest:
                 )
             self.moved[id(old)] = old
             self.moved |= {id(base): base for base in (getattr(old, "base", None),) if is_array(base)}
-        translate([result.log, result.bindings, copies], by_copy)
+        if result.functions:
+            by_copy |= _homes(plan, [result.log, result.bindings, copies], by_copy)
+        if by_copy:
+            translate([result.log, result.bindings, copies], by_copy)
         if pairs:
             result.log += (len(plan.sites), functools.partial(move, pairs, by_copy))
+
+
+def _homes(plan: Plan, values: list[Any], known: dict[int, Any]) -> dict[int, Any]:
+    """The functions that an item has made, by their identities: with the notebook's variables as their globals.
+
+    ``values``: the log, what names are bound to, and the item's parts.
+
+    Raises:
+        UsageError: one that is kept elsewhere than in a name changes the notebook's objects, which only an item's own
+            code can record.
+    """
+    namespace = plan.namespace
+    made = [part for part in parts(values) if type(part) is FunctionType and part.__module__ == "__main__"]
+    found = [each for each in made if id(each) not in known and each.__globals__ is not namespace]
+    kept = {id(part) for part in parts(values[::2])}
+    for each in found:
+        if RECORD in each.__code__.co_names and id(each) in kept:
+            raise function_changes(plan, each.__code__.co_firstlineno)
+    return {id(each): at_home(each, namespace) for each in found}
 
 
 def _earlier(plan: Plan, error: EarlierValueError) -> Exception:
@@ -292,10 +324,7 @@ def assign_names(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
         for name in plan.targets:
             if name in scratch:
                 ip.user_ns[name] = scratch[name]
-        for name, value in harvest.bindings.items():
-            if isinstance(value, FunctionType) and value.__module__ == "__main__":
-                value = at_home(value, ip.user_global_ns)
-            ip.user_ns[name] = value
+        ip.user_ns.update(harvest.bindings)
         for name in plan.removed.union(harvest.gone).difference(harvest.bindings):
             ip.user_ns.pop(name, None)
     for name, reason in sorted(harvest.refused.items()):

@@ -24,7 +24,7 @@ from ..by_value.pickling import dumps
 
 _ATOMS = ATOMS | {frozenset, type, types.ModuleType}
 _PLAIN = frozenset((dict, list, set, collections.deque))
-_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodType)
 
 
 _MOST_CODE = 20  # classes and functions of an item that are looked at
@@ -69,6 +69,9 @@ def parts(value: Any, most: float = math.inf) -> list[Any]:
         if isinstance(each, tuple):
             pending += each
             continue
+        if type(each) is types.FunctionType:  # the notebook's own takes the place of a copy
+            found.append(each)
+            continue
         members = _members(each)
         if members is not None:
             found.append(each)
@@ -93,6 +96,21 @@ def code_in(item: Any) -> Iterator[tuple[str, Any]]:
             yield kind.__name__, kind
 
 
+def bound_methods(values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names of methods in containers of these, also in partial calls, and the objects that they belong to."""
+    todo, seen = [values], 0
+    while todo and seen < MOST_OUTER:
+        value, seen = todo.pop(), seen + 1
+        while type(value) is functools.partial:
+            value = value.func
+        if isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
+            yield value.__name__, value.__self__
+        elif type(value) is dict:
+            todo.extend(value.values())
+        elif type(value) in (list, tuple, set):
+            todo.extend(value)
+
+
 def _state(value: Any) -> tuple[list[Any], Any]:
     """Return what a part holds: other objects, and data."""
     if type(value) in _PLAIN:
@@ -112,6 +130,8 @@ def _state(value: Any) -> tuple[list[Any], Any]:
 def _members(value: Any) -> list[Any] | None:
     """The objects that an object holds; none that only its own code knows; None for what nothing can change."""
     kind: Any = type(value)
+    if kind is types.FunctionType:
+        return []
     if kind is dict:
         return [*value, *value.values()]
     if kind in _PLAIN:
@@ -232,6 +252,8 @@ def move(pairs: Iterable[tuple[Any, Any]], own: Mapping[int, Any]) -> None:
 
 def _hold(old: Any, new: Any, own: Mapping[int, Any]) -> None:
     """Have an object hold what another of its type holds, with the notebook's own parts."""
+    if type(old) is types.FunctionType:
+        return
     if isinstance(old, dict):
         kind: Any = collections.OrderedDict if isinstance(old, collections.OrderedDict) else dict
         held = [(key, _own(value, own)) for key, value in _pairs(new)]

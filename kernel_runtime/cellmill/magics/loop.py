@@ -42,6 +42,7 @@ class Plan:
     loop: Loop
     code: CodeType
     variables: dict[str, Any]
+    namespace: dict[str, Any]  # the notebook's
     sites: list[ast.stmt]  # see `effects`
     bound: frozenset[str]
     always: frozenset[str]  # bound at the end of every item
@@ -80,6 +81,7 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         loop=loop,
         code=code,
         variables=variables,
+        namespace=ip.user_global_ns,
         sites=made.sites,
         bound=frozenset(made.bound),
         always=end.always,
@@ -208,6 +210,25 @@ def item_changed(plan: Plan, why: str) -> UsageError:
         f"items change what they are given, and {why}. Nothing of this loop was applied. Return what is to be kept "
         "(-> out), and change the objects in a plain loop after the cell. A body that begins with a copy "
         "(x = copy.deepcopy(x)) leaves the items as they are"
+    )
+    return _at_line(plan.cell, plan.loop.target, message)
+
+
+def function_changes(plan: Plan, line: int) -> UsageError:
+    """Items have made a function that is kept, and that changes things of the notebook when it is called."""
+    return UsageError(
+        f"line {line}: a function that is made here and kept changes things from outside, which an item can only do "
+        "itself. Nothing of this loop was applied. Keep what it is to be called with, and make it in a plain loop "
+        "after the cell",
+        text=plan.cell.source.splitlines()[line - 1],
+    )
+
+
+def method_kept(plan: Plan, name: str) -> UsageError:
+    """Items keep a method of an object of the notebook, of which they have a copy."""
+    message = (
+        f"items keep {name}, a method of an object of the notebook: it would be that of a copy. Nothing of this loop "
+        "was applied. Keep what it is to be called with, and take the method in a plain loop after the cell"
     )
     return _at_line(plan.cell, plan.loop.target, message)
 

@@ -10,11 +10,11 @@ import copy
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
-from cellmill.magics.items import MOST_OUTER, Picture, code_in, parts
+from cellmill.magics.items import MOST_OUTER, Picture, bound_methods, code_in, parts
 
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
 BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"
@@ -53,6 +53,8 @@ class Finished:
     parts: list[Any] | None = None  # of the item, where the notebook needs to know them; see `items`
     outer: list[tuple[str, int, Any]] = field(default_factory=list)  # parts of variables that it leads to
     moved: list[int] = field(default_factory=list)  # the numbers of those that hold something else now
+    functions: bool = False  # whether some are in the log or among the bindings
+    method: str = ""  # of an object of the notebook, that is kept
     broke: bool = False
     last: bool = False
 
@@ -139,7 +141,9 @@ class LoopBody(Body):
         if finished.bindings or moved or not simple:
             self._refer(finished, picture)
         plain = not (finished.bindings or finished.refused or gone or last or broke or changed or called)
-        return log if plain and finished.parts is None and not finished.outer else finished
+        plain = plain and finished.parts is None and not finished.outer
+        plain = plain and not (finished.functions or finished.method)
+        return log if plain else finished
 
     def _refer(self, finished: Finished, picture: Picture | None) -> None:
         """Bring along what the notebook has itself, so that it is not taken for something else of the same value."""
@@ -148,6 +152,11 @@ class LoopBody(Body):
         if picture is not None and (finished.moved or picture.among(found)):
             finished.parts = own
             found |= {id(part): part for part in parts(own)}
+        finished.functions = any(type(part) is FunctionType for part in found.values())
+        theirs = {*self._outer, *map(id, own)}
+        finished.method = next(
+            (m for m, of in bound_methods([finished.log, finished.bindings]) if id(of) in theirs), ""
+        )
         finished.outer = [(*self._outer[each], part) for each, part in found.items() if each in self._outer]
 
     def _looks_at(self, item: Any) -> Iterator[Any]:

@@ -27,7 +27,7 @@ import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
-from . import methods, molecules, sentinels, subclasses, wrappers
+from . import methods, molecules, sentinels, subclasses, views, wrappers
 from .class_making import attributes_of, base_of_members, enumeration, members_of, skeleton
 from .replacements import is_replacement
 
@@ -85,6 +85,8 @@ class Pickler(cloudpickle.Pickler):
             return sentinels.reduced(obj)
         if kind is MethodType:
             return methods.reduced(obj)
+        if (view := views.reduced(obj)) is not None:
+            return view
         if kind is CodeType:
             return _code_reduced(obj)
         if kind is memoryview:

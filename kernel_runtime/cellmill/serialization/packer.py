@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import argument_names, identities, pickling, replacements
+from ..by_value import argument_names, identities, pickling, replacements, views
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -111,6 +111,8 @@ class Packer:
     def _usual(self, item: Any) -> Any:
         """Pack an element with plain pickle, which works for most: thousands in some milliseconds."""
         self._before = item if self._quiet else None
+        if views.found_in(item):
+            return self._element(item)
         try:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
         except BaseException:
@@ -194,21 +196,22 @@ class Packer:
         return made
 
     def _piece(self, item: Any) -> Piece | Bare:
-        kind = type(item)
-        if kind is tuple or kind not in self._special:
+        kind, shared = type(item), views.found_in(item)
+        if not shared and (kind is tuple or kind not in self._special):
             self._clear()
             with contextlib.suppress(Exception):  # cloudpickle knows more
                 data = pickle.dumps(item, 5, buffer_callback=self._keep)
                 if not payload.by_value_needed(data):
                     given.look(item, data, self._name, None)
                     return self._piece_of(data)
-        if len(self._special) < MOST_KNOWN:
+        if not shared and len(self._special) < MOST_KNOWN:
             self._special.add(kind)
         self._clear()
         target = io.BytesIO()
         pickler = _Pickler(target, protocol=5, buffer_callback=self._keep)
         pickler.outside = self._class
-        pickler.dump(item)
+        with views.kept(shared):
+            pickler.dump(item)
         given.look(item, target.getvalue(), self._name, None)
         return self._piece_of(target.getvalue())
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import methods, molecules, replacements, sentinels, subclasses
+from ..by_value import methods, molecules, replacements, sentinels, subclasses, views
 from ..by_value.pickling import dumps
 from ..errors import PayloadError, in_words, text_of
 
@@ -190,18 +190,21 @@ def encode(value: Any) -> Encoded:
         buffers.append(raw)
         return False
 
-    try:
-        data = pickle.dumps(value, 5, buffer_callback=keep)
-        if not by_value_needed(data) and not (frozen and inputs.thawing):
-            return Encoded(data, buffers)
-    except PayloadError:
-        raise
-    except Exception:  # lambdas, local classes and the like: cloudpickle knows more
-        pass
-    buffers.clear()
-    if inputs.again is not None:
-        inputs.again()
-    return Encoded((inputs.thawing or dumps)(value, keep), buffers)
+    shared = views.found_in(value)
+    if not shared:
+        try:
+            data = pickle.dumps(value, 5, buffer_callback=keep)
+            if not by_value_needed(data) and not (frozen and inputs.thawing):
+                return Encoded(data, buffers)
+        except PayloadError:
+            raise
+        except Exception:  # lambdas, local classes and the like: cloudpickle knows more
+            pass
+        buffers.clear()
+        if inputs.again is not None:
+            inputs.again()
+    with views.kept(shared):
+        return Encoded((inputs.thawing or dumps)(value, keep), buffers)
 
 
 def decode(view: memoryview) -> Any:

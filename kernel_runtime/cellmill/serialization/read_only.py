@@ -16,7 +16,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..by_value import pickling, subclasses
+from ..by_value import pickling, subclasses, views
 from ..by_value.import_log import is_installed
 from ..errors import text_of
 from ..randomness.generators import Board
@@ -81,6 +81,8 @@ def _is_locked(array: Any) -> bool:
 class _ThawingPickler(pickling.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         numpy = sys.modules.get("numpy")
+        if (view := views.reduced(obj)) is not None:
+            return view
         if type(obj) is getattr(numpy, "ndarray", None) and not obj.flags.writeable and _is_locked(obj):
             return obj.copy(order="K").__reduce_ex__(5)
         return super().reducer_override(obj)

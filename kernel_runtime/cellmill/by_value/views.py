@@ -1,0 +1,122 @@
+"""Arrays of one object that share memory: ``self.inner = self.cells[1:-1]``.
+
+Plain pickle copies each by itself, and what is written to one is not seen in the other any more. So a view goes as a
+view of the array that has its memory, where both are sent at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+_MOST = 200  # objects that are looked at
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_LARGER = 4  # times as many bytes may be sent so that views stay views
+Views = Mapping[int, tuple[Any, int]]  # by id: the array that has the memory, and where in it the view begins
+_NONE: Views = {}
+
+
+class _Here(threading.local):
+    views: Views = _NONE
+
+
+_here = _Here()
+
+
+@contextlib.contextmanager
+def kept(views: Views) -> Iterator[None]:
+    """What is pickled in the block keeps these views."""
+    before, _here.views = _here.views, views
+    try:
+        yield
+    finally:
+        _here.views = before
+
+
+def found_in(value: Any) -> Views:
+    """Return the views among the arrays of a value, of its members and of their attributes."""
+    numpy: Any = sys.modules.get("numpy")
+    kind: Any = getattr(numpy, "ndarray", None)
+    arrays = list(_arrays(value, kind)) if kind is not None else []
+    if len(arrays) < 2 or all(array.base is None for array in arrays):
+        return _NONE
+    groups: dict[int, list[Any]] = {}
+    for array in arrays:
+        groups.setdefault(id(_owner(array, kind)), []).append(array)
+    found: dict[int, tuple[Any, int]] = {}
+    for group in groups.values():
+        if len(group) > 1:
+            found.update(_views_in(group, kind))
+    return found
+
+
+def _arrays(value: Any, array: type) -> Iterator[Any]:
+    todo, seen = [value], 0
+    while todo and seen < _MOST:
+        each = todo.pop()
+        kind, seen = type(each), seen + 1
+        if kind in _PLAIN:
+            continue
+        if kind is list or kind is tuple:
+            todo.extend(each[:_MOST])
+        elif kind is dict:
+            todo.extend(islice(each.values(), _MOST))
+        elif kind is array:
+            yield each
+        elif kind.__flags__ & 1 << 9 and type(held := getattr(each, "__dict__", None)) is dict:
+            todo.extend(islice(held.values(), _MOST))
+
+
+def _owner(array: Any, kind: type) -> Any:
+    while isinstance(array.base, kind):
+        array = array.base
+    return array
+
+
+def _views_in(group: list[Any], kind: type) -> Iterator[tuple[int, tuple[Any, int]]]:
+    """Yield the views of one that has the memory of all: of them, or that they were taken from."""
+    owner = _owner(group[0], kind)
+    together = sum({id(each): each.nbytes for each in group}.values())
+    candidates = sorted(group, key=lambda each: -each.nbytes)
+    if owner.nbytes <= _LARGER * together:
+        candidates.append(owner)
+    root = next((each for each in candidates if _has_all(each, group)), None)
+    if root is None:
+        return
+    start = _bounds(root)[0]
+    for each in group:
+        if each is not root and not each.dtype.hasobject:
+            yield id(each), (root, each.ctypes.data - start)
+
+
+def _has_all(array: Any, group: list[Any]) -> bool:
+    if not array.flags.c_contiguous or array.dtype.hasobject:
+        return False
+    low, high = _bounds(array)
+    return all(low <= first and last <= high for first, last in map(_bounds, group))
+
+
+def _bounds(array: Any) -> tuple[int, int]:
+    numpy: Any = sys.modules["numpy"]
+    module = getattr(getattr(numpy, "lib", None), "array_utils", numpy)
+    found: tuple[int, int] = module.byte_bounds(array)
+    return found
+
+
+def reduced(array: Any) -> tuple[Any, ...] | None:
+    """Return the reduction of an array that is to stay a view; None for others."""
+    found = _here.views.get(id(array))
+    if found is None:
+        return None
+    root, offset = found
+    return _view, (root, offset, array.shape, array.strides, array.dtype)
+
+
+def _view(root: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+    numpy: Any = sys.modules["numpy"]
+    memory = root.reshape(-1).view(numpy.uint8)
+    return numpy.ndarray(shape, dtype, memory, offset, strides)

@@ -1,0 +1,75 @@
+"""Arrays of one object that share memory do so in tasks, in results and in elements of maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cellmill import Executor
+from tests.support.helpers import SECONDS
+
+numpy = pytest.importorskip("numpy")
+
+
+class Grid:
+    """Steps through a view of its cells."""
+
+    def __init__(self, cells: int) -> None:
+        self.cells = numpy.zeros(cells)
+        self.inner = self.cells[1:-1]
+        self.rows = self.cells.reshape(2, -1)
+        self.times: list[float] = []
+
+    def step(self) -> float:
+        self.cells += 1
+        self.inner *= 2
+        self.rows[1] += 3
+        self.times.append(float(self.cells.sum()))
+        return self.times[-1]
+
+
+def stepped(grid: Any) -> Any:
+    grid.step()
+    grid.step()
+    return grid
+
+
+def steps(grid: Any) -> list[float]:
+    return [grid.step() for _ in range(3)]
+
+
+@pytest.mark.parametrize("cells", [6, 20_000])
+def test_a_view_stays_a_view(ex: Executor, cells: int) -> None:
+    """Small arrays, and those that travel outside of the pickle."""
+    plain = steps(Grid(cells))
+    assert ex.submit(steps, Grid(cells)).result(SECONDS) == plain
+    assert list(ex.map(steps, [Grid(cells), Grid(cells)])) == [plain, plain]
+    back = ex.submit(stepped, Grid(cells)).result(SECONDS)
+    assert [*back.times, back.step()] == plain
+    (mapped,) = ex.map(stepped, [Grid(cells)])
+    assert [*mapped.times, mapped.step()] == plain
+    handed_on = ex.submit(stepped, Grid(cells))
+    assert ex.submit(steps, handed_on).result(SECONDS)[0] == plain[2]
+
+
+def test_views_that_are_arguments(ex: Executor) -> None:
+    def run(u: Any, v: Any) -> list[float]:
+        v[:] = 1
+        u[0] = 7
+        found: list[float] = [*u.tolist(), *v.tolist()]
+        return found
+
+    y = numpy.zeros(4)
+    wanted = run(y, y[1:])
+    z = numpy.zeros(4)
+    assert ex.submit(run, z, z[1:]).result(SECONDS) == wanted
+
+
+def test_parts_of_what_is_large_travel_by_themselves(ex: Executor) -> None:
+    """Two small views do not take the whole array along."""
+    large = numpy.arange(4_000_000.0)
+    first, second = large[:10], large[-10:]
+    assert ex.submit(lambda parts: sum(float(p.sum()) for p in parts), [first, second]).result(
+        SECONDS
+    ) == float(first.sum() + second.sum())

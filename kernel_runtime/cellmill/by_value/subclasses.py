@@ -67,23 +67,20 @@ class _Modules:
     """The user's modules that have such classes."""
 
     def __init__(self) -> None:
-        self._seen: tuple[int, str] = (0, "")
+        self.count = 0  # of all modules, at the last look
         self._known: set[str] = set()
         self.names: list[bytes] = []
 
-    def look(self) -> list[bytes]:
+    def look(self) -> None:
         """Look through those that have been imported since the last look."""
-        seen = len(sys.modules), next(reversed(sys.modules), "")
-        if seen != self._seen:
-            self._seen = seen
-            for name in sys.modules.keys() - self._known:
-                self._look_at(name)
-        return self.names
+        self.count = len(sys.modules)
+        for name in sys.modules.keys() - self._known:
+            self._look_at(name)
 
     def _look_at(self, name: str) -> None:
         module = sys.modules.get(name)
         if getattr(getattr(module, "__spec__", None), "_initializing", False):
-            self._seen = (0, "")
+            self.count = 0
             return
         self._known.add(name)
         if users_own(str(getattr(module, "__file__", None) or "")):
@@ -99,7 +96,10 @@ _modules = _Modules()
 
 def may_be_in(data: bytes) -> bool:
     """Whether a plain pickle may have one in it that it does not make as it is."""
-    return _MASKED in data or any(name in data for name in _modules.look())
+    if len(sys.modules) != _modules.count:
+        _modules.look()
+    names = _modules.names
+    return _MASKED in data or (bool(names) and any(name in data for name in names))
 
 
 def reduced(value: Any) -> tuple[Any, ...] | None:

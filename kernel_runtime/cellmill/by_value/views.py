@@ -62,7 +62,9 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
         if kind in _PLAIN:
             continue
         if kind is list or kind is tuple:
-            todo.extend(each[:_MOST])
+            members = each[:_MOST]
+            if not _PLAIN.issuperset(map(type, members)):
+                todo.extend(members)
         elif kind is dict:
             todo.extend(islice(each.values(), _MOST))
         elif kind is array:

@@ -30,3 +30,20 @@ def test_a_module_that_is_taken_out_and_imported_again(
     assert modules.reloaded()
     assert modules.note()
     assert not modules.reloaded()
+
+
+def test_a_module_whose_file_was_edited_before_the_first_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ["cellmill_test_edited", "cellmill_test_same"]
+    text = "class Kind:\n    @property\n    def half(self): return 1\n\ndef double(x): return 2 * x\nplain = lambda x: x\n"
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.import_module(name)
+        monkeypatch.setitem(sys.modules, name, sys.modules[name])
+    (tmp_path / f"{names[0]}.py").write_text(text.replace("2 * x", "3 * x"))
+    modules = KernelModules()
+    modules.note()
+    assert [name for name, _ in modules.outdated().values()] == names[:1]
+    assert [modules.text(name) for name in names] == [None, text.encode()]

@@ -101,6 +101,21 @@ def test_imported_at_the_top_and_not_reloaded(notebook: Notebook, source: Source
     assert quiet(notebook.run(f"{typed}\nprint(m.f(), sorted(set(g.map(range(20)))))")) == "333 [333]"
 
 
+@pytest.mark.parametrize("way", ["import {} as m", "from {} import f"])
+def test_edited_before_a_task_uses_it(notebook: Notebook, source: Source, way: str) -> None:
+    """Right after the import, before there is anything parallel, and before the function that uses it."""
+    quiet(notebook.run(way.format(source.name)))
+    source.write("def f(): return 22\n")
+    cells = (
+        "%%parallel\ndef other(_): return 0",
+        "other(0).result()",
+        f"%%parallel\ndef g(_): return {'m.f()' if 'as m' in way else 'f()'}",
+        "g(0).result()",
+    )
+    told = "".join(notebook.run(cell).ok().stderr for cell in cells)
+    assert f"{source.name}.py was changed after this notebook imported {source.name}" in told
+
+
 def test_edited_before_a_worker_imported_it(notebook: Notebook, source: Source) -> None:
     """Kernel and workers differ: the user is told."""
     quiet(notebook.run(f"import {source.name} as m"))

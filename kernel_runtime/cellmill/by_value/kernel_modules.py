@@ -12,7 +12,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .import_log import Version, users_own, version_of
-from .module_sources import Source, digest_of, text_of
+from .module_sources import Source, digest_of, is_made_of, process_began, text_of
+
+MARGIN_SECONDS = 10.0  # of clocks
+_EDITED = Version(0.0, -1)  # of no file: what was imported is not there any more
 
 
 class Reloaded(NamedTuple):
@@ -32,7 +35,13 @@ class _Held:
         self.path = path
         self.spec = spec
         self.by_autoreload: Reloaded | None = None
+        self.version = version
+        self.text: bytes | None = None
+        self.source: Source | None = None
         self.renew(version)
+        edited = version.mtime > process_began() - MARGIN_SECONDS and self.text is not None
+        if edited and not is_made_of(sys.modules.get(name), self.text or b"", path):
+            self.version, self.text, self.source = _EDITED, None, None
 
     def renew(self, version: Version) -> None:
         """The module is that of the file as it is now: its text is kept, as the file may be edited later."""

@@ -212,7 +212,12 @@ def body_of(function: Any) -> tuple[types.CodeType | None, Mapping[str, Any]]:
 
 
 def modules_of(function: Any) -> Iterator[str]:
-    """Names of the modules that a function and its helpers refer to."""
+    """Names of the modules that a function and its helpers refer to, or take functions and classes from."""
+    yield str(getattr(function, "__module__", None))
     for helper in helpers_of(function):
         if type(helper) is types.FunctionType:
-            yield from (v.__name__ for _, v in named_references(helper) if type(v) is types.ModuleType)
+            for _, value in named_references(helper):
+                if type(value) is types.ModuleType:
+                    yield value.__name__
+                elif isinstance(value, (types.FunctionType, type)):
+                    yield str(value.__module__)

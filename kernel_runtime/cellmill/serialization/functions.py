@@ -68,6 +68,7 @@ class FunctionTable:
     ) -> None:
         self._add = add
         self._refer = refer  # what shared objects that a function refers to are replaced by
+        self.heard: Callable[[set[str]], None] | None = None  # told of the modules of what is to be sent
         self._dead: deque[Any] = deque()  # keys of functions that have gone
         self._drop = drop
         self._pinned: dict[int, list[Version]] = {}
@@ -274,6 +275,8 @@ class FunctionTable:
 
     def _encoded(self, function: Any) -> tuple[Walk, payload.Encoded, set[int], Board]:
         """Return (references, pickle, shared objects and generators in the pickle), all of one moment."""
+        if self.heard is not None:
+            self.heard(set(modules_of(function)))
         for _ in range(MOST_TRIES):
             needs, board = set[int](), Board()
             walk = walked(function)

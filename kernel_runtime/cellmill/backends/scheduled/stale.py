@@ -40,6 +40,7 @@ class StaleModules:
         self._sent = sent
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
         self._inherited: dict[str, Version] = {}  # what the zygote has had
+        self._outdated: dict[str, tuple[str, Version]] = {}  # in the kernel
         self._epoch = 0  # outside of notebooks nothing is edited while it runs
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
@@ -72,8 +73,10 @@ class StaleModules:
                     present[path] = version_of(path)
                 if present[path] not in (None, module.version) and path not in outdated_here:
                     stale.add(worker)
+        self._outdated = outdated_here
+        self._functions.heard = self._hear_of if outdated_here else None
         if outdated_here:
-            self._tell(outdated_here)
+            self._tell(outdated_here, self._functions.modules())
         zygote_too = self._zygote_is_stale(outdated_here)
         if zygote_too:  # those that have not told yet were forked from it
             stale.update(index for index in list(self._members) if index not in self._held)
@@ -90,10 +93,13 @@ class StaleModules:
             self._inherited.clear()  # new workers tell anew
         return bool(changed)
 
-    def _tell(self, outdated: dict[str, tuple[str, Version]]) -> None:
-        """Once for each edit, of modules that tasks use."""
+    def _hear_of(self, modules: set[str]) -> None:
+        """A function that refers to these is going to be sent."""
+        self._tell(self._outdated, modules)
+
+    def _tell(self, outdated: dict[str, tuple[str, Version]], named: set[str]) -> None:
+        """Once for each edit, of modules that tasks use: workers have them, or functions refer to those ``named``."""
         used = {path for modules in list(self._held.values()) for path in modules}
-        named = self._functions.modules()
         for path, (name, version) in outdated.items():
             if (path, version) in _told:
                 continue

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-import time
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import resolve_name, spec_from_file_location
 from types import ModuleType
 
-from ....by_value.module_sources import Source, digest_of, text_of
+from ....by_value.module_sources import Source, digest_of, process_began, text_of
 
 MARGIN_SECONDS = 60.0  # between the clocks of file systems and machines
 
@@ -48,19 +47,9 @@ def as_loaded(module: ModuleType, source: Source) -> bool:
     path = str(getattr(getattr(module, "__spec__", None), "origin", None))
     with contextlib.suppress(OSError):
         told = os.stat(path)
-        if max(told.st_mtime, told.st_ctime) < _began() - MARGIN_SECONDS:
+        if max(told.st_mtime, told.st_ctime) < process_began() - MARGIN_SECONDS:
             return digest_of(text_of(path) or b"") == source.digest
     return False
-
-
-def _began() -> float:
-    """Return when this process began, by the clock of the day; 0: not known."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        return time.time() - age
-    return 0.0
 
 
 def depend_on(name: str, source: Source, texts: Mapping[bytes, bytes], names: set[str]) -> bool:

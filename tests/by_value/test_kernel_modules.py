@@ -37,7 +37,7 @@ def test_a_module_whose_file_was_edited_before_the_first_look(
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     names = ["cellmill_test_edited", "cellmill_test_same"]
-    text = "class Kind:\n    @property\n    def half(self): return 1\n\ndef double(x): return 2 * x\nplain = lambda x: x\n"
+    text = "class Kind:\n    @property\n    def half(self): return 1\n\ndef double(x): return 2 * x\n"
     for name in names:
         (tmp_path / f"{name}.py").write_text(text)
         importlib.import_module(name)

@@ -15,7 +15,7 @@ import pytest
 
 from cellmill import Executor
 from tests.support.helpers import SECONDS
-from tests.support.told import nothing_told
+from tests.support.told import nothing_told, told
 
 SOURCE = """
 from os.path import join
@@ -42,6 +42,23 @@ class Scale:
     @property
     def doubled(self):
         return 2 * self.factor
+
+def solved(x):
+    return x * solved.step
+solved.step = 1
+
+class Single(type):
+    made = {}
+    def __call__(cls):
+        return cls.made.setdefault(cls, None) or cls.made.update({cls: super().__call__()}) or cls.made[cls]
+
+class Settings(metaclass=Single):
+    level = 1
+    def __init__(self):
+        self.debug = False
+
+def debugged():
+    return Settings().debug
 """
 
 
@@ -220,3 +237,24 @@ def test_constants_and_functions_of_packages_that_the_function_imports(
         patch.setattr(colorsys, "ONE_THIRD", 0.3)
         assert fresh.submit(asked, 1).result(SECONDS) == asked(1) == ("mine 1", 0.3)
     assert fresh.submit(asked, 1).result(SECONDS) == first
+
+
+def test_attributes_of_functions_and_classes_of_metaclasses(fresh: Executor, own: ModuleType) -> None:
+    """Also the one object of a class that its metaclass keeps."""
+
+    def asked(x: int) -> tuple[Any, ...]:
+        return own.solved(x), own.Settings.level, own.debugged(), own.Settings().debug
+
+    assert fresh.submit(asked, 2).result(SECONDS) == asked(2) == (2, 1, False, False)
+    own.solved.step, own.Settings.level, own.Settings().debug = 7, 5, True
+    assert fresh.submit(asked, 2).result(SECONDS) == asked(2) == (14, 5, True, True)
+    own.solved.step, own.Settings().debug = 9, False
+    assert fresh.submit(asked, 2).result(SECONDS) == asked(2) == (18, 5, False, False)
+
+
+def test_names_by_text_are_told(fresh: Executor) -> None:
+    def asked() -> Any:
+        return globals().get("SOURCE")
+
+    asked.__module__ = "__main__"
+    assert len(told(lambda: fresh.submit(asked).result(SECONDS), "calls globals()")) == 1

@@ -108,7 +108,8 @@ class Walk:
     ``weight``: how much there is to compare. ``mutable``: whether something can be changed in place. ``reads``: data of
     the user's modules that functions read by name, see `module_reads`. ``package_names``: what they read by name of
     packages and workers may have otherwise, see `package_changes`. ``identities``: objects that only their identity
-    tells from others, by id. ``stores``: globals that functions assign.
+    tells from others, by id. ``by_text``: functions of cells that call `globals()`. ``stores``: globals that functions
+    assign.
     ``in_worker``: for what tasks change there, so without what they cannot or may change (`watched`).
     """
 
@@ -120,6 +121,7 @@ class Walk:
         self.reads: dict[tuple[str, str], Any] = {}
         self.package_names: dict[tuple[str, str], Any] = {}
         self.identities: dict[int, Any] = {}
+        self.by_text: list[str] = []
         self.weight = 0
         self.mutable = False
         self._memory = memory
@@ -198,6 +200,8 @@ class Walk:
             module_reads.of_function(self, function, name)
             return
         self.identities[id(function)] = function
+        if "globals" in function.__code__.co_names and "globals" not in function.__globals__:
+            self.by_text.append(function.__qualname__)
         registry = dispatch_registry(function)
         if registry is not None:
             self.members(registry, name)

@@ -17,6 +17,7 @@ import types
 import weakref
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Set
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -152,6 +153,11 @@ def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
         walk.attribute(function, "__defaults__", name)
         if any(type(value) in (list, dict, set) for value in defaults):
             walk.reads[module.__name__, f"{function.__qualname__}.__defaults__"] = defaults
+    if function.__dict__ and not walk.in_worker and "<locals>" not in function.__qualname__:
+        walk.members(function.__dict__, name)
+        for key, value in list(function.__dict__.items()):
+            if _is_data(value) and not key.startswith("__"):
+                walk.reads[module.__name__, f"{function.__qualname__}.{key}"] = value
     for cell in function.__closure__ or ():
         wrapped = cell_value(cell)
         if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):
@@ -193,7 +199,10 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
     module = _module_of(cls)
     if module is None:
         return
-    if type(cls) not in (type, ABCMeta):
+    of_its_own = is_own(sys.modules.get(type(cls).__module__)) and not issubclass(cls, Enum)
+    if of_its_own:
+        walk.follow((type(cls),), name)
+    elif type(cls) not in (type, ABCMeta):
         for value in list(vars(cls).values()):
             for function in _functions_in(value):
                 if function.__globals__ is vars(module):

@@ -27,6 +27,7 @@ from ..by_value.references import (
     modules_of,
     unwrapped,
 )
+from ..diagnostics import notices
 from ..errors import PayloadError
 from ..randomness import own_streams
 from ..randomness.generators import Board
@@ -286,6 +287,13 @@ class FunctionTable:
                 Capture(walk, 0).changed() is None
             ):  # no other thread, and nothing that pickling calls, changed it
                 break
+        for name in walk.by_text:
+            notices.give(
+                ("globals()", name),
+                f"{name} calls globals(): of the notebook's names a task has only those that its code writes. "
+                "Write the names in the function, or give it a dict.",
+                function,
+            )
         return walk, encoded, needs, board
 
     def _loosened(self, entry: Entry, function: Any) -> SharingEntry:

@@ -10,6 +10,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -69,6 +70,8 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
             todo.extend(islice(each.values(), _MOST))
         elif kind is array:
             yield each
+        elif kind is partial:  # which would make its `__dict__` when asked for it
+            todo.extend((*each.args, *each.keywords.values()))
         elif kind.__flags__ & 1 << 9 and type(held := getattr(each, "__dict__", None)) is dict:
             todo.extend(islice(held.values(), _MOST))
 

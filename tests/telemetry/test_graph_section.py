@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import signal
+import sys
 import time
 from array import array
 from collections import Counter
@@ -170,6 +172,26 @@ def test_the_arguments_of_a_few_tasks_are_told(executor: Executor) -> None:
     for future in [executor.submit(total, first) for _ in range(graph_section.MOST_LABELLED)]:
         assert future.result(SECONDS) == 35
     assert Picture(executor).look().frame["arguments"] is None
+
+
+@pytest.mark.parametrize("members", [10, 200, 400, 900])
+def test_arguments_are_told_beside_data_of_modules_that_goes_along(
+    executor: Executor, members: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "cellmill_test_beside_arguments"
+    (tmp_path / f"{name}.py").write_text("class Kind:\n    def use(self): return len(rows)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module(name)
+    monkeypatch.setitem(sys.modules, name, own)  # gone afterwards
+    own.rows = list(range(members))
+    executor.submit(type, own.Kind()).result(SECONDS)
+    executor.pause()
+    first = executor.submit(total, 3)
+    second = executor.submit(total, first, 5)
+    executor.resume()
+    assert second.result(SECONDS) == 10
+    picture = Picture(executor).look()
+    assert dict(zip(picture.tickets, picture.frame["arguments"], strict=True))[second._ticket] == "5"
 
 
 def test_a_new_piece_of_work_begins_anew(executor: Executor) -> None:

@@ -21,7 +21,7 @@ from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError, share
 from .sharing import Sharing
 
-MOST_IN_LINE = 1024  # bytes of names that each call carries; more are shared
+MOST_IN_LINE = 256  # bytes of names that each call carries, beside arguments that views can tell; more are shared
 
 
 class Inputs(list[Future]):

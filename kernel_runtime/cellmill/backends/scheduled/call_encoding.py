@@ -21,7 +21,9 @@ from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError, share
 from .sharing import Sharing
 
-MOST_IN_LINE = 256  # bytes of names that each call carries, beside arguments that views can tell; more are shared
+MOST_IN_LINE = (
+    256  # bytes of names that each call carries: views tell the arguments beside them; more are shared
+)
 
 
 class Inputs(list[Future]):

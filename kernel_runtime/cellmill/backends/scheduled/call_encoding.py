@@ -21,9 +21,7 @@ from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError, share
 from .sharing import Sharing
 
-MOST_IN_LINE = (
-    256  # bytes of names that each call carries: views tell the arguments beside them; more are shared
-)
+MOST_IN_LINE = 256  # bytes of names in a call, of which views tell the arguments; more are shared
 
 
 class Inputs(list[Future]):

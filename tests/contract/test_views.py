@@ -66,6 +66,22 @@ def test_views_that_are_arguments(ex: Executor) -> None:
     assert ex.submit(run, z, z[1:]).result(SECONDS) == wanted
 
 
+def test_views_of_a_part_of_what_is_large(ex: Executor) -> None:
+    """They share what they have in common, and the rest stays here."""
+
+    def run(parts: Any) -> list[float]:
+        parts[0][:] = 1
+        parts[1][::2] = 2
+        return [float(part.sum()) for part in parts]
+
+    def parts() -> list[Any]:
+        large = numpy.zeros((1000, 1000))
+        return [large[3, 5:15], large[3, 10:20], large[3:5, 12][::-1]]
+
+    assert ex.submit(run, parts()).result(SECONDS) == run(parts())
+    assert list(ex.map(run, [parts()])) == [run(parts())]
+
+
 def test_parts_of_what_is_large_travel_by_themselves(ex: Executor) -> None:
     """Two small views do not take the whole array along."""
     large = numpy.arange(4_000_000.0)

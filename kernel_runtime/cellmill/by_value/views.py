@@ -17,6 +17,7 @@ from typing import Any
 _MOST = 200  # objects that are looked at
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _LARGER = 4  # times as many bytes may be sent so that views stay views
+_FEW = 1 << 16  # bytes that may be in any case
 Views = Mapping[int, tuple[Any, int]]  # by id: the array that has the memory, and where in it the view begins
 _NONE: Views = {}
 
@@ -83,19 +84,26 @@ def _owner(array: Any, kind: type) -> Any:
 
 
 def _views_in(group: list[Any], kind: type) -> Iterator[tuple[int, tuple[Any, int]]]:
-    """Yield the views of one that has the memory of all: of them, or that they were taken from."""
-    owner = _owner(group[0], kind)
-    together = sum({id(each): each.nbytes for each in group}.values())
-    candidates = sorted(group, key=lambda each: -each.nbytes)
-    if owner.nbytes <= _LARGER * together:
-        candidates.append(owner)
-    root = next((each for each in candidates if _has_all(each, group)), None)
+    """Yield the views of one that has the memory of all: of them, or the part that they take of another."""
+    root = next((each for each in group if _has_all(each, group)), None)
+    if root is None:
+        root = _part_for(_owner(group[0], kind), group)
     if root is None:
         return
     start = _bounds(root)[0]
     for each in group:
         if each is not root and not each.dtype.hasobject:
             yield id(each), (root, each.ctypes.data - start)
+
+
+def _part_for(owner: Any, group: list[Any]) -> Any:
+    """The memory of an array that these views take, where it is not much more than they are."""
+    low, high = min(_bounds(each)[0] for each in group), max(_bounds(each)[1] for each in group)
+    together = sum({id(each): each.nbytes for each in group}.values())
+    if not owner.flags.c_contiguous or owner.dtype.hasobject or high - low > max(_FEW, _LARGER * together):
+        return None
+    start = _bounds(owner)[0]
+    return owner.reshape(-1).view("u1")[low - start : high - start]
 
 
 def _has_all(array: Any, group: list[Any]) -> bool:

@@ -6,6 +6,8 @@ import abc
 import enum
 from typing import Any, Generic, TypeVar
 
+import pytest
+
 from cellmill import Executor
 from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told
@@ -104,3 +106,36 @@ def test_what_runs_when_a_class_is_made_runs_once(ex: Executor) -> None:
 
     with nothing_told():
         assert ex.submit(told, One()).result(SECONDS) == told(One())
+
+
+def model_of(pydantic: Any) -> Any:
+    class Model(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+        a: int = 1
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def checked(cls, value: int) -> int:
+            if value < 0:
+                raise ValueError("negative")
+            return value + 1
+
+    return Model
+
+
+def test_models_of_pydantic(ex: Executor) -> None:
+    """Classes that are made of their own methods, and completed when they are first used."""
+    pydantic = pytest.importorskip("pydantic")
+    Model = model_of(pydantic)
+
+    def made(a: int) -> Any:
+        return Model(a=a)
+
+    def told(model: Any) -> Any:
+        return model.model_dump(), Model(a=5).a
+
+    with nothing_told():
+        assert ex.submit(told, Model(a=4)).result(SECONDS) == ({"a": 5}, 6)
+        assert ex.submit(made, 3).result(SECONDS) == Model(a=3)
+        assert list(ex.map(made, range(3))) == [Model(a=a) for a in range(3)]
+    with pytest.raises(pydantic.ValidationError, match="negative"):
+        ex.submit(made, -1).result(SECONDS)

@@ -32,8 +32,11 @@ from .object_state import (
     caches_properties,
     default_pickling,
     has_hidden_state,
+    is_built_later,
     kind_of_generator,
     pickled_state,
+    same_members,
+    written,
 )
 from .references import (
     ABSENT,
@@ -257,6 +260,12 @@ class Walk:
         copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
         self.follow((type(cls), *cls.__bases__), name)
         (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
+        if is_built_later(namespace):
+            kept = written(namespace)
+            self.note(CALL, cls, lambda: same_members(written(namespace), kept), None, name)
+            self.follow([x for k, x in kept.items() if k not in _OF_CLASSES], name)
+            self.mutable = True
+            return
         self.members(namespace, name, of_class=True)
 
     def members(self, value: Any, name: str, *, of_class: bool = False, mutable: bool = True) -> None:

@@ -10,6 +10,11 @@ from ..randomness.generators import Board
 from .pickling import dumps
 
 GENERATORS = ("random", "numpy.random._generator", "numpy.random.bit_generator", "numpy.random.mtrand")
+_BUILT = (
+    "__pydantic_",
+    "__signature__",
+    "__class_vars__",
+)  # by pydantic, of a class and when it is first used
 _STATEFUL = ("__reduce_ex__", "__reduce__", "__getstate__")
 
 
@@ -55,3 +60,18 @@ def has_hidden_state(kind: type) -> bool:
         if not cls.__flags__ & 1 << 9 or cls.__basicsize__ > cls.__base__.__basicsize__ + 8 * (own + 2):
             return True
     return False
+
+
+def is_built_later(namespace: dict[str, Any]) -> bool:
+    """Whether a library adds to a class what it makes of it."""
+    return any(key.startswith(_BUILT) for key in namespace)
+
+
+def written(namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return a class's members without those."""
+    return {key: value for key, value in namespace.items() if not key.startswith(_BUILT)}
+
+
+def same_members(now: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether two have the same objects under the same names."""
+    return now.keys() == before.keys() and all(now[key] is value for key, value in before.items())

@@ -64,7 +64,6 @@ LAYERS = [
         "diagnostics.inner_calls",
         "by_value.replacements",
         "by_value.iterators",
-        "by_value.methods",
         "by_value.class_making",
         "by_value.sentinels",
         "by_value.subclasses",
@@ -74,6 +73,7 @@ LAYERS = [
     },
     {
         "by_value.references",
+        "by_value.methods",
         "by_value.wrappers",
         "by_value.pickling",
         "by_value.capture",

@@ -2,11 +2,13 @@
 
 Such a change stays in that worker, and any worker may run the next task. So after a task, or a chunk of a
 map, the captured state is compared with what it was, and a change is reported to the kernel before the
-result. A variable that was None or missing may be set once per worker: a model loaded by the first task.
+result. A variable that was None or missing may be set once per worker: a model loaded by the first task. One that is
+set again and again is told, as it would go from each call to the next.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 import types
@@ -18,7 +20,7 @@ from .brought import Brought
 from .capture import Capture, memory_of, walked
 from .capture_entries import ATTRIBUTE, CELL, ITEM
 from .capture_kinds import Walk
-from .references import ABSENT, body_of, helpers_of, names_used
+from .references import ABSENT, body_of, cell_value, helpers_of, names_used
 
 MOST_SHARE = 0.1  # of a worker's time for what is costly to compare, after the first tasks
 FIRST_LOOKS = 3
@@ -137,6 +139,10 @@ class Watched:
         self._said: set[str] = set()
         self._walk: Walk | None = None
         self._capture: Capture | None = None
+        self._unset: list[
+            tuple[str, Callable[[], Any]]
+        ] = []  # variables that were None, and how they are read
+        self._first: dict[str, Any] = {}  # the values that they were given first
         self._looks = 0
         self._cost = self._due = 0.0  # of the latest look in seconds, and when the next one is
 
@@ -150,7 +156,22 @@ class Watched:
     def bare(self) -> Callable[..., Any]:
         """Return the function itself, for many calls that one `look` follows."""
         self._begin()
-        return self.__wrapped__
+        return self._noting if self._unset else self.__wrapped__
+
+    def _noting(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        finally:
+            self._look_at_unset()
+
+    def _look_at_unset(self) -> None:
+        for name, read in self._unset:
+            value = read()
+            if value is None or self._first.setdefault(name, value) is value or name in self._said:
+                continue
+            self._said.add(name)
+            if here.tell is not None:
+                here.tell(self.__name__, (name,), False)
 
     def _begin(self) -> None:
         if self._capture is None and self._brought is not None:
@@ -171,6 +192,7 @@ class Watched:
             if changed_here and here.tell is not None:
                 self._said.update(changed_here)
                 here.tell(self.__name__, tuple(changed_here), False)
+        self._look_at_unset()
         capture = self._capture
         if capture is None:
             return
@@ -192,7 +214,9 @@ class Watched:
         return changed
 
     def _take(self) -> None:
-        self._walk = without_free(walked(self._function, in_worker=True), self._said)
+        walk = walked(self._function, in_worker=True)
+        self._unset = list(_unset(walk))
+        self._walk = without_free(walk, self._said)
         self._capture = Capture(self._walk, 0)
 
     def _tell(self, variable: str) -> None:
@@ -202,6 +226,15 @@ class Watched:
         if here.tell is not None:
             here.tell(self.__name__, tuple(sorted(changed)), False)
         self._take()
+
+
+def _unset(walk: Walk) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the variables that are None and that code assigns, and how each is read."""
+    for (kind, owner, key, value), name in zip(walk.entries, walk.names, strict=True):
+        if value is None and kind == ITEM and key in walk.stores and "__name__" in owner:
+            yield name, functools.partial(owner.get, key)
+        elif value is None and kind == CELL:
+            yield name, functools.partial(cell_value, owner)
 
 
 def all_changed(walk: Walk, first: str | None, said: set[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Variables that are None before the first task: set once they are a worker's cache, set again and again they are told."""
+"""Variables that are None before the first task: set once they are a worker's cache, set again and again it is told."""
 
 from __future__ import annotations
 

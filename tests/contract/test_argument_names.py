@@ -335,3 +335,19 @@ def test_elements_whose_modules_stay_as_they_are(ex: Executor, own: ModuleType) 
     notices.forget()
     with nothing_told():
         assert list(ex.map(rated, models())) == [2 + 2 + 3 * k for k in range(5)]
+
+
+@elsewhere
+def test_what_tasks_hand_on_imports_no_module(
+    another: Callable[..., Executor], able: Abilities, own: ModuleType
+) -> None:
+    """Data of modules that earlier arguments had is sent along, and waits until something imports them."""
+
+    def has_module(_: Any) -> bool:
+        return own_name in sys.modules
+
+    own_name = own.__name__
+    with another() as before:
+        assert before.submit(rated, own.Model(4)).result(SECONDS) == 1 + 2 + 12
+    with another() as after:
+        assert after.submit(has_module, after.submit(same, 3)).result(SECONDS) is False

@@ -193,7 +193,7 @@ def test_only_monotonic_clocks_are_read() -> None:
     dates = ("recent.py", "recording.py", "run_registry.py")
     files = [
         f"{name}.py: time.time("
-        for name in ("folder", "keeping", "kernels", "sent_modules", "server", "stores")
+        for name in ("folder", "keeping", "kernels", "module_sources", "server", "stores")
     ]
     files += [f"{name}.py: time.time_ns(" for name in ("machine", "sources")]
     assert sorted(found) == sorted([*[f"{name}: datetime.now" for name in dates], *files])

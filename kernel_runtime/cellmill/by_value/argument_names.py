@@ -204,6 +204,7 @@ class Along:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._kinds: list[Brought | Patched] | None = None
+        self._names_perhaps: Names = {}
 
     @contextlib.contextmanager
     def found(self) -> Iterator[None]:
@@ -211,8 +212,12 @@ class Along:
         if self._kinds is None:
             self._kinds = self._loaded()
         begun: list[tuple[Any, Any]] = []
+        perhaps = differing(
+            self._names_perhaps, importing=False
+        )  # of what the arguments have imported by now
+        handed_on = [Patched("what another task hands on", perhaps)] if perhaps else []
         try:
-            for kind in self._kinds:
+            for kind in (*handed_on, *self._kinds):
                 begun.append((kind, kind.begin()))
             yield
         finally:
@@ -220,15 +225,11 @@ class Along:
                 kind.end(before)
 
     def _loaded(self) -> list[Brought | Patched]:
-        reads, names, perhaps, names_perhaps = pickle.loads(self._data)
+        reads, names, perhaps, self._names_perhaps = pickle.loads(self._data)
         kinds: list[Brought | Patched] = [Brought(perhaps, perhaps=True)] if perhaps else []
         kinds += [Brought(reads)] if reads else []
-        for whose, which in (
-            ("what another task hands on", names_perhaps),
-            ("a function among the arguments", names),
-        ):
-            if patched := differing(which):
-                kinds.append(Patched(whose, patched))
+        if patched := differing(names):
+            kinds.append(Patched("a function among the arguments", patched))
         return kinds
 
     def around(self, function: Any) -> Callable[..., Any]:

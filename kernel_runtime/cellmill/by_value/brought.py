@@ -24,13 +24,14 @@ class Gone:
 class Brought:
     """The data of modules that one function brings, with what tells it from other data of the same names.
 
-    ``perhaps``: it may not be needed at all. So in a process where several threads run tasks it is set where no other
-    one needs other data, and no task waits for it.
+    ``perhaps``: it may not be needed at all. So no module is imported for it, and in a process where several threads
+    run tasks it is set where no other one needs other data, and no task waits for it.
     """
 
     def __init__(self, reads: Reads, *, perhaps: bool = False) -> None:
         self._perhaps = perhaps
-        for module in {module for module, _ in reads}.difference(sys.modules):
+        missing = {module for module, _ in reads}.difference(sys.modules)
+        for module in missing if not perhaps else ():
             with contextlib.suppress(Exception):  # the function's own import of it tells
                 importlib.import_module(module)
         self._reads = {place: (value, _digest(value)) for place, value in reads.items()}
@@ -77,6 +78,8 @@ class Brought:
         What tasks bind anew or change stays as long as the kernel's data does: a model loaded once per worker.
         """
         for place, (value, digest) in self._reads.items():
+            if self._perhaps and place[0] not in sys.modules:
+                continue
             before = _applied.get(place)
             if before != digest:
                 if before is not None or place not in made_here:

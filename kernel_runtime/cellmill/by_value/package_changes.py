@@ -129,14 +129,14 @@ class Patched:
             _set(place, value)
 
 
-def differing(names: Names) -> Names:
-    """Return the names that this process has otherwise."""
-    return dict(_differing(names))
+def differing(names: Names, *, importing: bool = True) -> Names:
+    """Return the names that this process has otherwise. Not ``importing``: of the modules that are there."""
+    return dict(_differing(names, importing))
 
 
-def _differing(names: Names) -> Iterator[tuple[Place, Any]]:
+def _differing(names: Names, importing: bool) -> Iterator[tuple[Place, Any]]:
     for place, value in names.items():
-        if place[0] not in sys.modules:
+        if place[0] not in sys.modules and importing:
             with contextlib.suppress(Exception):  # the function's own import of it tells
                 importlib.import_module(place[0])
         owner, name = brought.owner_of(place)

@@ -7,11 +7,13 @@ view of the array that has its memory, where both are sent at once.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
+from types import GetSetDescriptorType
 from typing import Any
 
 _MOST = 200  # objects that are looked at
@@ -60,7 +62,8 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
     todo, seen = [value], 0
     while todo and seen < _MOST:
         each = todo.pop()
-        kind, seen = type(each), seen + 1
+        kind: Any = type(each)
+        seen += 1
         if kind in _PLAIN:
             continue
         if kind is list or kind is tuple:
@@ -73,8 +76,17 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
             yield each
         elif kind is partial:  # which would make its `__dict__` when asked for it
             todo.extend((*each.args, *each.keywords.values()))
-        elif kind.__flags__ & 1 << 9 and type(held := getattr(each, "__dict__", None)) is dict:
-            todo.extend(islice(held.values(), _MOST))
+        elif _has_attributes(kind):
+            todo.extend(islice(each.__dict__.values(), _MOST))
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_attributes(kind: Any) -> bool:
+    """Whether objects of a class keep attributes in the usual way: to ask for them runs no code of the class."""
+    if not kind.__flags__ & 1 << 9 or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    found = next((vars(each)["__dict__"] for each in kind.__mro__ if "__dict__" in vars(each)), None)
+    return type(found) is GetSetDescriptorType
 
 
 def _owner(array: Any, kind: type) -> Any:

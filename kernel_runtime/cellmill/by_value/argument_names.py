@@ -80,15 +80,32 @@ class Found:
 
     def sent(self, share: Callable[[Sent], Any]) -> Any:
         """What is to be sent, made once; None: nothing is read. ``share`` returns it, or a handle where it is large."""
-        found = self.reads, self.package_names, self._perhaps, self._names_perhaps
-        if self._sent is None and any(found):
-            try:
-                data = dumps(found)
-            except Exception:
-                left_out = (module_reads.leave_out, package_changes.leave_out) * 2
-                data = dumps(tuple(map(module_reads.picklable, found, left_out)))
-            self._sent = share(Sent(data))
+        found = self.reads, self.package_names
+        perhaps = self._perhaps, self._names_perhaps
+        if self._sent is None and any((*found, *perhaps)):
+            self._sent = share(
+                Sent(dumps((*map(_pickled, found, _LEAVE_OUT), *map(_by_module, perhaps, _LEAVE_OUT))))
+            )
         return self._sent
+
+
+_LEAVE_OUT = module_reads.leave_out, package_changes.leave_out
+
+
+def _pickled(names: Reads, leave_out: Callable[[tuple[str, str], Any, str], None]) -> bytes:
+    """The names that can be pickled; b"" for none."""
+    try:
+        return dumps(names) if names else b""
+    except Exception:
+        return dumps(module_reads.picklable(names, leave_out))
+
+
+def _by_module(names: Reads, leave_out: Callable[[tuple[str, str], Any, str], None]) -> dict[str, bytes]:
+    """The same for each module by itself: to load what may not be needed would import what it is made of."""
+    groups: dict[str, Reads] = {}
+    for place, value in names.items():
+        groups.setdefault(place[0], {})[place] = value
+    return {module: _pickled(group, leave_out) for module, group in groups.items()}
 
 
 class _Own:
@@ -204,6 +221,7 @@ class Along:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._kinds: list[Brought | Patched] | None = None
+        self._perhaps: tuple[dict[str, bytes], dict[str, bytes]] = ({}, {})  # by module, until that is there
         self._names_perhaps: Names = {}
 
     @contextlib.contextmanager
@@ -211,6 +229,7 @@ class Along:
         """While the block runs, modules have them."""
         if self._kinds is None:
             self._kinds = self._loaded()
+        self._load_what_is_there(self._kinds)
         begun: list[tuple[Any, Any]] = []
         perhaps = differing(
             self._names_perhaps, importing=False
@@ -225,12 +244,21 @@ class Along:
                 kind.end(before)
 
     def _loaded(self) -> list[Brought | Patched]:
-        reads, names, perhaps, self._names_perhaps = pickle.loads(self._data)
-        kinds: list[Brought | Patched] = [Brought(perhaps, perhaps=True)] if perhaps else []
-        kinds += [Brought(reads)] if reads else []
-        if patched := differing(names):
-            kinds.append(Patched("a function among the arguments", patched))
-        return kinds
+        reads, names, *perhaps = pickle.loads(self._data)
+        self._perhaps = perhaps[0], perhaps[1]
+        kinds: list[Brought | Patched] = [Brought(pickle.loads(reads))] if reads else []
+        patched = differing(pickle.loads(names)) if names else {}
+        return [*kinds, Patched("a function among the arguments", patched)] if patched else kinds
+
+    def _load_what_is_there(self, kinds: list[Brought | Patched]) -> None:
+        """Load what may be needed of modules that have been imported by now."""
+        reads, names = self._perhaps
+        if reads or names:
+            with _lock:  # tasks of other threads may come with the same ones
+                for module in reads.keys() & sys.modules.keys():
+                    kinds.insert(0, Brought(pickle.loads(reads.pop(module)), perhaps=True))
+                for module in names.keys() & sys.modules.keys():
+                    self._names_perhaps.update(pickle.loads(names.pop(module)))
 
     def around(self, function: Any) -> Callable[..., Any]:
         """The function, which finds them."""

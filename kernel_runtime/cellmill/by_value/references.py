@@ -219,5 +219,5 @@ def modules_of(function: Any) -> Iterator[str]:
             for _, value in named_references(helper):
                 if type(value) is types.ModuleType:
                     yield value.__name__
-                elif isinstance(value, (types.FunctionType, type)):
+                elif issubclass(type(value), (types.FunctionType, type)):
                     yield str(value.__module__)

@@ -53,7 +53,7 @@ _active: dict[int, Run] = {}
 _recent: deque[Known] = deque(maxlen=REMEMBERED)
 _records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
 _ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what they printed may be heard late
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collected map may end its run while this thread holds it
 _epoch = 0
 _cell = ""  # the present cell as a person calls it: In[3]
 _source = 0  # the same for cells with the same text; 0: outside of notebooks
@@ -121,6 +121,7 @@ class Run:
         self._last = RunCounts()
         self.hits = hits or HitCount()
         self._final: RunRecord | None = None  # when it is over
+        self._finishing = False
 
     def record(self, *, whole: bool = False) -> RunRecord:
         """Return what is known of it now; ``whole``: with the figures of its tasks and where its time went, also while
@@ -226,10 +227,14 @@ class Run:
         """No task of it is left: keep the last counts and give its number back."""
         with _lock:
             backend = self._backend
-            if backend is None:
+            if backend is None or self._finishing:
                 return
+            self._finishing = True
             self.finished_ns = time.monotonic_ns()
-            self._final = self.record(whole=True)
+        # Without the lock: it takes those of the backend, under which a collected map may be what ends a run.
+        final = self.record(whole=True)
+        with _lock:
+            self._final = final
             self._backend = None
             _active.pop(self.id, None)
             if self.listed:

@@ -59,7 +59,7 @@ class ResourceUse:
         self._host = host
         self._gauge = gauge
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # while it is held a map may be collected, whose end asks for its peak
         self._history = UsageHistory()
         self._peaks: dict[int, dict[int, int]] = {}  # by run and function
         self._present: dict[int, int] = {}  # by function, of the present piece of work

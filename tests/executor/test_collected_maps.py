@@ -1,0 +1,29 @@
+"""A map that is given up and collected ends its run in whatever thread that happens, also one that samples memory."""
+
+from __future__ import annotations
+
+import threading
+
+from cellmill import Executor, run_registry
+from tests.support import tasks
+from tests.support.helpers import SECONDS
+
+
+def test_a_run_ends_under_the_lock_of_samples_while_another_ends(fresh: Executor) -> None:
+    maps = [fresh.map(tasks.double, range(4)) for _ in range(2)]
+    runs = list(run_registry._active.values())[-2:]
+    over = threading.Event()
+
+    def collect() -> None:  # in the thread that samples
+        with fresh._backend.use._lock:  # type: ignore[attr-defined]
+            ends.start()
+            ends.join(0.2)  # it waits for the samples, or is over
+            runs[0].finish()
+        over.set()
+
+    ends = threading.Thread(target=runs[1].finish, daemon=True)
+    threading.Thread(target=collect, daemon=True).start()
+    assert over.wait(SECONDS)
+    ends.join(SECONDS)
+    assert not ends.is_alive()
+    assert [list(results) for results in maps] == [[0, 2, 4, 6]] * 2

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cellmill import Executor
+from cellmill.diagnostics import notices
 from tests.support import hung_browsers, tasks
 from tests.support.helpers import SECONDS, Gate, run_script
 from tests.support.programs import PRINTS, START
@@ -50,6 +51,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Collections of garbage pass over what pytest keeps of the tests: it would be most of what they look at."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def notices_anew() -> Iterator[None]:
+    """Notices that are given once are given again."""
+    notices.forget()
+    yield
+    notices.forget()
 
 
 @pytest.fixture(scope="session")

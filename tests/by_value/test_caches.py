@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -13,16 +12,10 @@ from rdkit.Chem import Descriptors
 from scipy import sparse
 
 from cellmill import Executor
-from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
 from tests.support.told import told
 
-
-@pytest.fixture(autouse=True)
-def anew() -> Iterator[None]:
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def test_what_is_only_read(pool: Executor) -> None:

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,7 @@ class Account:
         return self.total
 
 
-@pytest.fixture(autouse=True)
-def anew() -> Iterator[None]:
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def changed(call: Callable[[], Any]) -> list[str]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from cellmill import Executor
-from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
 from tests.support.told import told
 
 pandas = pytest.importorskip("pandas")
 
 
-@pytest.fixture(autouse=True)
-def anew() -> Iterator[None]:
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def _sorted_in_place(frame: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,11 +16,7 @@ last: Any = None
 model: Any = None
 
 
-@pytest.fixture(autouse=True)
-def anew() -> Iterator[None]:
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def follow(x: int) -> Any:

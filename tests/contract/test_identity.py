@@ -4,7 +4,7 @@ before the result, where tasks have copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,12 +33,7 @@ class Equal(Node):
         return self.number
 
 
-@pytest.fixture(autouse=True)
-def first_notices() -> Iterator[None]:
-    """Nothing has been told before."""
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def test_arguments_that_the_function_refers_to(ex: Executor, able: Abilities) -> None:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,7 @@ from cellmill.diagnostics import notices
 from tests.support.helpers import SECONDS
 from tests.support.told import told
 
-
-@pytest.fixture(autouse=True)
-def anew() -> Iterator[None]:
-    notices.forget()
-    yield
-    notices.forget()
+pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
 def drawn(call: Callable[[], Any]) -> list[str]:

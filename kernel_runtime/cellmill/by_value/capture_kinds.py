@@ -152,7 +152,7 @@ class Walk:
         """Walk from what code refers to by this name: of modules of the user's to what it reads there."""
         self.go(value, name)
         self._of_module(value, code)
-        self.go(None)
+        self.go(None)  # on to what that has added
 
     def largest(self) -> str:
         """The variable that costs most to compare."""

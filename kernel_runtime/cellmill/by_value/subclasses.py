@@ -115,7 +115,7 @@ def reduced(value: Any) -> tuple[Any, ...] | None:
     state = value.__getstate__()
     content = READ[base](value)
     if base in _FILL:
-        return _empty, (base, kind), (content, state), None, None, _FILL[base]
+        return _empty, (base, kind), (content, state, base), None, None, _fill
     return _of, (base, kind, content), state
 
 
@@ -136,32 +136,19 @@ def _put(value: Any, state: Any) -> None:
         setattr(value, name, part)
 
 
-def _fill_list(value: list[Any], parts: tuple[Any, Any]) -> None:
-    list.extend(value, parts[0])
-    _put(value, parts[1])
-
-
-def _fill_dict(value: dict[Any, Any], parts: tuple[Any, Any]) -> None:
-    dict.update(value, parts[0])
-    _put(value, parts[1])
-
-
-def _fill_set(value: set[Any], parts: tuple[Any, Any]) -> None:
-    set.update(value, parts[0])
-    _put(value, parts[1])
-
-
-def _fill_bytes(value: bytearray, parts: tuple[Any, Any]) -> None:
-    bytearray.extend(value, parts[0])
-    _put(value, parts[1])
-
-
-_FILL: dict[type, Callable[..., None]] = {
-    list: _fill_list,
-    dict: _fill_dict,
-    set: _fill_set,
-    bytearray: _fill_bytes,
+_FILL: dict[type, Callable[..., Any]] = {
+    list: list.extend,
+    dict: dict.update,
+    set: set.update,
+    bytearray: bytearray.extend,
 }
+
+
+def _fill(value: Any, parts: tuple[Any, Any, Any]) -> None:
+    """Give a new object its content, as its built-in base does that, and its attributes."""
+    content, state, base = parts
+    _FILL[base](value, content)
+    _put(value, state)
 
 
 # -- arrays

@@ -53,17 +53,13 @@ def _members(value: Any) -> Iterator[Any]:
 
 
 def _tell(value: Any, name: str, function: Any) -> None:
-    plain = type(value) is FunctionType
-    shown = value.__name__ if plain else f"an object of {type(value).__qualname__}"
-    remedy = (
-        "give it a name to look for"
-        if plain
-        else f"give {type(value).__qualname__} an __eq__ and a __hash__ that tell its objects apart"
-    )
+    plain, kind = type(value) is FunctionType, type(value).__qualname__
+    shown = value.__name__ if plain else f"an object of {kind}"
+    or_so = "" if plain else f", or give {kind} an __eq__ and a __hash__ that tell its objects apart"
     notices.give(
         ("identity", name),
         f"{name} is given {shown}, which it refers to as well. In a task these are two: `is`, `in` and look-ups in a "
-        f"dict do not find that they are the same. If it compares them, {remedy}, or pass both as arguments of one "
-        "call.",
+        "dict do not find that they are the same. If it compares them, give it what to find the object by, an index or a "
+        f"key{or_so}.",
         function,
     )

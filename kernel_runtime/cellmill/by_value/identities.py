@@ -59,7 +59,7 @@ def _tell(value: Any, name: str, function: Any) -> None:
     notices.give(
         ("identity", name),
         f"{name} is given {shown}, which it refers to as well. In a task these are two: `is`, `in` and look-ups in a "
-        "dict do not find that they are the same. If it compares them, give it what to find the object by, an index or a "
-        f"key{or_so}.",
+        "dict do not find that they are the same. If it compares them, give it what to find the object by, an index or "
+        f"a key{or_so}.",
         function,
     )

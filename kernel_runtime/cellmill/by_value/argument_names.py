@@ -108,17 +108,25 @@ def _by_module(names: Reads, leave_out: Callable[[tuple[str, str], Any, str], No
     return {module: _pickled(group, leave_out) for module, group in groups.items()}
 
 
+def _latest_import() -> str | None:
+    """The module imported last; None where another thread imports one now."""
+    try:
+        return next(reversed(sys.modules), "")
+    except RuntimeError:
+        return None
+
+
 class _Own:
     """Names of the user's modules that this process has imported."""
 
     def __init__(self) -> None:
-        self._seen: tuple[int, str] = (0, "")
+        self._seen: tuple[int, str | None] = (0, "")
         self.names: dict[bytes, str] = {}
 
     def look(self) -> dict[bytes, str]:
         """Return them, by their bytes."""
-        seen = len(sys.modules), next(reversed(sys.modules), "")
-        if seen != self._seen:
+        seen = len(sys.modules), _latest_import()
+        if seen != self._seen or seen[1] is None:
             modules = list(sys.modules.items())
             self.names = {name.encode(): name for name, module in modules if is_own(module)}
             self._seen = seen

@@ -67,6 +67,7 @@ LAYERS = [
         "by_value.class_making",
         "by_value.sentinels",
         "by_value.subclasses",
+        "by_value.unsettled",
         "by_value.views",
         "by_value.molecules",
         "by_value.changed_arguments",

@@ -8,7 +8,7 @@ Within the arguments of one call, and within what a function refers to, objects 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 from types import FunctionType
 from typing import Any
@@ -45,11 +45,11 @@ def look(given: Iterable[Any], captured: Captured, name: str, function: Any = No
                 return
 
 
-def _members(value: Any) -> Iterator[Any]:
-    kind = type(value)
+def _members(value: Any) -> tuple[Any, ...]:
+    kind = type(value)  # all at one moment: other threads may change it
     if kind is dict:
-        return islice(chain(value, value.values()), _MOST_MEMBERS)
-    return islice(value, _MOST_MEMBERS) if kind in _CONTAINERS else iter(())
+        return tuple(islice(chain(value, value.values()), _MOST_MEMBERS))
+    return tuple(islice(value, _MOST_MEMBERS)) if kind in _CONTAINERS else ()
 
 
 def _tell(value: Any, name: str, function: Any) -> None:

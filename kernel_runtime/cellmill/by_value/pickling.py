@@ -27,7 +27,7 @@ import cloudpickle
 from cloudpickle import cloudpickle as _by_value
 
 from ..randomness import generators
-from . import methods, molecules, sentinels, subclasses, views, wrappers
+from . import methods, molecules, sentinels, subclasses, unsettled, views, wrappers
 from .class_making import attributes_of, base_of_members, enumeration, members_of, skeleton
 from .replacements import is_replacement
 
@@ -215,6 +215,18 @@ def dumps(
     """The pickle of a value, protocol 5; raises what the objects in it raise. ``reference``: see
     `pickle.Pickler.persistent_id`.
     """
+    if buffer_callback is None and board is None and reference is None:
+        return unsettled.at_one_moment(lambda: _dumps(value, None, None, caches, None))
+    return _dumps(value, buffer_callback, board, caches, reference)
+
+
+def _dumps(
+    value: Any,
+    buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
+    board: generators.Board | None,
+    caches: bool,
+    reference: Callable[[Any], str | None] | None,
+) -> bytes:
     target = io.BytesIO()
     kind = Pickler if reference is None else _Referring
     pickler = kind(target, protocol=5, buffer_callback=buffer_callback)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..by_value import package_changes
+from ..by_value import package_changes, unsettled
 from ..by_value.brought import Brought, Reads
 from ..by_value.capture_kinds import Walk
 from ..by_value.first_calls import first_calls
@@ -84,6 +84,8 @@ def encode_function(
             board.generators.clear()
             return encode_function(function, None, walk, board)
         culprit, advice = _culprit(function)
+        if unsettled.changed_meanwhile(error):
+            advice = unsettled.ADVICE
         advice = advice or (
             f"{in_words(error)}. Create such objects inside the function, or once per worker with @cellmill.per_worker."
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import argument_names, identities, pickling, replacements, views
+from ..by_value import argument_names, identities, pickling, replacements, unsettled, views
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -206,14 +206,19 @@ class Packer:
                     return self._piece_of(data)
         if not shared and len(self._special) < MOST_KNOWN:
             self._special.add(kind)
-        self._clear()
-        target = io.BytesIO()
-        pickler = _Pickler(target, protocol=5, buffer_callback=self._keep)
-        pickler.outside = self._class
-        with views.kept(shared):
+
+        def pickled() -> bytes:
+            self._clear()
+            target = io.BytesIO()
+            pickler = _Pickler(target, protocol=5, buffer_callback=self._keep)
+            pickler.outside = self._class
             pickler.dump(item)
-        given.look(item, target.getvalue(), self._name, None)
-        return self._piece_of(target.getvalue())
+            return target.getvalue()
+
+        with views.kept(shared):
+            data = unsettled.at_one_moment(pickled)
+        given.look(item, data, self._name, None)
+        return self._piece_of(data)
 
     def _class(self, cls: type, version: Any) -> Any:
         """A class that an element refers to, in the version that it is of."""

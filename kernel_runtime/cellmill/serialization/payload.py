@@ -19,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..by_value import methods, molecules, replacements, sentinels, subclasses, views
+from ..by_value import methods, molecules, replacements, sentinels, subclasses, unsettled, views
 from ..by_value.pickling import dumps
 from ..errors import PayloadError, in_words, text_of
 
@@ -200,11 +200,15 @@ def encode(value: Any) -> Encoded:
             raise
         except Exception:  # lambdas, local classes and the like: cloudpickle knows more
             pass
+
+    def pickled() -> bytes:
         buffers.clear()
         if inputs.again is not None:
             inputs.again()
+        return (inputs.thawing or dumps)(value, keep)
+
     with views.kept(shared):
-        return Encoded((inputs.thawing or dumps)(value, keep), buffers)
+        return Encoded(unsettled.at_one_moment(pickled), buffers)
 
 
 def decode(view: memoryview) -> Any:
@@ -279,6 +283,8 @@ def explain_argument(
         return PayloadError(
             f"{culprit} cannot be sent to a worker: there is not enough memory to pickle it. {TOO_LARGE}"
         )
+    if unsettled.changed_meanwhile(error):
+        return PayloadError(f"{culprit} cannot be sent to a worker: {unsettled.ADVICE}")
     if _endless(error, passed):
         return PayloadError(
             f"{culprit} cannot be sent to a worker: {_TOO_DEEP.format(where='before the call')}"
@@ -294,6 +300,8 @@ def explain_shared(value: Any, error: BaseException, passed: Passed = ()) -> Pay
     """An object that tasks are to share cannot be pickled: say what in it, and why; ``passed`` as above."""
     if isinstance(error, MemoryError):
         reason = f"there is not enough memory to pickle it. {TOO_LARGE}"
+    elif unsettled.changed_meanwhile(error):
+        reason = unsettled.ADVICE
     else:
         inside, error = _inside(value, error, passed)
         words = in_words(error, passed)
@@ -370,12 +378,13 @@ def _parts(value: Any, passed: Passed) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     if kind in (list, tuple, set, frozenset):
         what = "[{}]" if kind in (list, tuple) else ".element{}"
-        yield from ((what.format(i), part) for i, part in enumerate(islice(value, _MOST_PARTS)))
+        yield from ((what.format(i), part) for i, part in enumerate(list(islice(value, _MOST_PARTS))))
     elif kind is dict:
         yield from (
-            (f"[{text_of(key, passed)[:40]!r}]", part) for key, part in islice(value.items(), _MOST_PARTS)
+            (f"[{text_of(key, passed)[:40]!r}]", part)
+            for key, part in list(islice(value.items(), _MOST_PARTS))
         )
     elif all(getattr(kind, name) is getattr(object, name) for name in _USUAL_PICKLING):
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
-            yield from ((f".{name}", part) for name, part in attributes.items())
+            yield from ((f".{name}", part) for name, part in list(attributes.items()))

@@ -16,7 +16,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..by_value import pickling, subclasses, views
+from ..by_value import pickling, subclasses, unsettled, views
 from ..by_value.import_log import is_installed
 from ..errors import text_of
 from ..randomness.generators import Board
@@ -111,11 +111,15 @@ def encode(
         buffers.append(raw)
         return False
 
-    target = io.BytesIO()
-    made = pickler(target, protocol=5, buffer_callback=keep)
-    made.board = board
-    made.dump(value)
-    return payload.Encoded(target.getvalue(), buffers)
+    def pickled() -> bytes:
+        buffers.clear()
+        target = io.BytesIO()
+        made = pickler(target, protocol=5, buffer_callback=keep)
+        made.board = board
+        made.dump(value)
+        return target.getvalue()
+
+    return payload.Encoded(unsettled.at_one_moment(pickled), buffers)
 
 
 # -- the note on errors of writes

@@ -1,82 +1,6 @@
 /* Lanes: packs hold the tasks of the ring; results come in order, by the kernel's clock; tasks that were not run go
  * elsewhere, the one that killed its place is lost, and FLAG_ALONE tasks share no pack. */
-#include "lane.h"
-#include "window.h"
-#include "world.h"
-
-enum { ROOM = 1 << 20, RECORDS = 4096, REFERENCE = 5000 };
-
-typedef struct {
-    csched_lane_t *lane;
-    uint32_t index;
-    int n;
-    uint64_t used;
-    uint8_t *data;
-    csched_packed_t *records;
-} end_t;
-
-static end_t open_lane(world_t *w)
-{
-    end_t e = {.data = malloc(ROOM), .records = malloc(RECORDS * sizeof(csched_packed_t))};
-    OK(csched_lane_open(w->s, &e.index, &e.lane));
-    OK(csched_lane_ready(e.lane));
-    return e;
-}
-
-static void close_lane(world_t *w, end_t *e)
-{
-    OK(csched_worker_lost(w->s, e->index));
-    OK(csched_lane_close(e->lane));
-    free(e->data);
-    free(e->records);
-}
-
-static world_t *open_scene(uint32_t helper, end_t *e)
-{
-    world_t *w = world_open(helper);
-    *e = open_lane(w);
-    return w;
-}
-
-static void close_scene(world_t *w, end_t *e)
-{
-    close_lane(w, e);
-    world_close(w);
-}
-
-static int take(end_t *e, uint32_t most)
-{
-    e->n = csched_lane_take(e->lane, 0, most, e->data, ROOM, e->records, RECORDS, &e->used);
-    return e->n;
-}
-
-/* Takes until there are so many tasks, as the window lets them come. */
-static void take_tasks(end_t *e, uint32_t most)
-{
-    for (int tries = 0; take(e, most) == 0 && tries < 1000; tries++)
-        csched_lane_wait(e->lane, 1);
-    CHECK(e->n > 0);
-}
-
-static void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)
-{
-    uint64_t ticket, now = csched_now() + (uint64_t)ahead;
-    EQUAL(csched_lane_oldest(e->lane, 1, &ticket), 1);
-    csched_outcome_t outcome = {.kind = CSCHED_TASK,
-                                .status = status,
-                                .ticket = ticket,
-                                .size = size,
-                                .received = now,
-                                .started = now,
-                                .finished = now};
-    EQUAL(csched_lane_publish(e->lane, 1, &outcome, data, ahead), 1);
-}
-
-static void answer_all(end_t *e)
-{
-    while (csched_lane_outstanding(e->lane))
-        answer(e, CSCHED_NONE, NULL, 0, 0);
-}
+#include "lane_scene.h"
 
 static void tasks_pass_in_packs(void)
 {
@@ -196,16 +120,13 @@ static void what_was_not_begun_goes_elsewhere(void)
 {
     end_t e;
     world_t *w = open_scene(0, &e);
-    for (uint32_t i = 0; i < 2; i++)
-        submit(w, JOB_NONE, i, 0);
-    while (csched_lane_outstanding(e.lane) < 2)
-        take_tasks(&e, 2);
+    submit_and_take(w, &e, 2, NULL);
     answer(&e, CSCHED_NONE, NULL, 0, 0);
     OK(csched_lane_give_back(e.lane, 1, 0));
     EQUAL(csched_lane_outstanding(e.lane), 0);
     EQUAL(csched_lane_give_back(e.lane, 1, 0), CSCHED_EINVAL);
     take_tasks(&e, 2);
-    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    EQUAL(first_tag(&e), 1);
     EQUAL(e.records[0].alone, 0);
     answer_all(&e);
     finish(w, 2);
@@ -235,10 +156,7 @@ static void suspects_have_a_lane_for_themselves(void)
 {
     end_t first;
     world_t *w = open_scene(0, &first);
-    for (uint32_t i = 0; i < 2; i++)
-        submit(w, JOB_NONE, i, 0);
-    while (csched_lane_outstanding(first.lane) < 2)
-        take_tasks(&first, 2);
+    submit_and_take(w, &first, 2, NULL);
     OK(csched_lane_give_back(first.lane, 2, 1));
     close_lane(w, &first);
     end_t e = open_lane(w);
@@ -262,16 +180,13 @@ static void the_newest_can_be_taken_back(void)
 {
     end_t e;
     world_t *w = open_scene(0, &e);
-    for (uint32_t i = 0; i < 2; i++)
-        submit(w, JOB_NONE, i, 0);
-    while (csched_lane_outstanding(e.lane) < 2)
-        take_tasks(&e, 2);
+    submit_and_take(w, &e, 2, NULL);
     EQUAL(csched_lane_take_back(e.lane, 3), CSCHED_EINVAL);
     OK(csched_lane_take_back(e.lane, 1));
     answer(&e, CSCHED_NONE, NULL, 0, 0);
     finish(w, 1);
     take_tasks(&e, 2);
-    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    EQUAL(first_tag(&e), 1);
     answer_all(&e);
     finish(w, 2);
     close_scene(w, &e);
@@ -281,17 +196,14 @@ static void the_one_to_blame_is_lost(void)
 {
     end_t first;
     world_t *w = open_scene(0, &first);
-    for (uint32_t i = 0; i < 2; i++)
-        submit(w, JOB_NONE, i, 0);
-    while (csched_lane_outstanding(first.lane) < 2)
-        take_tasks(&first, 2);
+    submit_and_take(w, &first, 2, NULL);
     OK(csched_lane_blame(first.lane, 7));
     OK(csched_lane_give_back(first.lane, 1, 0));
     EQUAL(csched_lane_blame(first.lane, 7), CSCHED_EINVAL);
     close_lane(w, &first);
     end_t e = open_lane(w);
     take_tasks(&e, 2);
-    EQUAL(((const job_t *)(e.data + e.records[0].at))->tag, 1);
+    EQUAL(first_tag(&e), 1);
     answer_all(&e);
     finish(w, 2);
     EQUAL(w->by_status[CSCHED_LOST], 1);
@@ -303,9 +215,8 @@ static void a_stopped_task_that_comes_back_is_cancelled(void)
 {
     end_t e;
     world_t *w = open_scene(0, &e);
-    uint64_t tickets[2] = {submit(w, JOB_NONE, 0, 0), submit(w, JOB_NONE, 1, 0)};
-    while (csched_lane_outstanding(e.lane) < 2)
-        take_tasks(&e, 2);
+    uint64_t tickets[2];
+    submit_and_take(w, &e, 2, tickets);
     csched_target_t target;
     EQUAL(csched_stop_task(w->s, tickets[1], &target), 2); /* not the last one alone: all that were taken may run */
     EQUAL(csched_stop_task(w->s, tickets[0], &target), 2);
@@ -374,97 +285,9 @@ static void a_wake_is_never_missed(void)
     close_scene(w, &e);
 }
 
-static uint64_t submit_at(world_t *w, uint32_t tag, uint64_t input, uint32_t warm)
-{
-    csched_options_t options = plain();
-    options.inputs = &input;
-    options.input_count = input != 0;
-    options.warm = warm;
-    return submit_with(w, (job_t){JOB_NONE, tag, 0}, &options);
-}
-
-/* The tag of the next task there, which is over then. */
-static uint32_t next_tag(end_t *e)
-{
-    take_tasks(e, 1);
-    uint32_t tag = ((const job_t *)(e->data + e->records[0].at))->tag;
-    answer_all(e);
-    csched_poll(e->lane->s, 0);
-    return tag;
-}
-
-/* Two tasks that take long: each lane holds two, the one that runs and the next. */
-static void fill(world_t *w, end_t *e, uint64_t *tickets)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        window_learn(w->s, e[i].index, UINT64_C(1000000000));
-        tickets[i] = submit(w, JOB_NONE, i, 0);
-    }
-    for (uint32_t i = 0; i < 2; i++)
-        take_tasks(&e[i], 1);
-    for (uint32_t i = 2; i < 4; i++)
-        submit(w, JOB_NONE, i, 0);
-}
-
-static void tasks_go_where_their_inputs_have_stayed(void)
-{
-    static char reference[REFERENCE];
-    world_t *w = world_open(0);
-    end_t e[2] = {open_lane(w), open_lane(w)};
-    uint64_t tickets[2];
-    fill(w, e, tickets);
-    submit_at(w, 10, tickets[1], 0); /* its bytes are at the second lane */
-    submit_at(w, 11, tickets[1], 0);
-    submit_at(w, 12, tickets[0], 0);
-    submit_at(w, 13, 0, e[0].index + 1); /* of a task that was over long ago */
-    answer(&e[1], CSCHED_VALUE, reference, sizeof reference, 0);
-    answer(&e[0], CSCHED_VALUE, reference, sizeof reference, 0);
-    csched_poll(w->s, 0);
-    EQUAL(next_tag(&e[0]), 2);
-    EQUAL(next_tag(&e[1]), 3);
-    EQUAL(next_tag(&e[1]), 11); /* the last dependent of a task is ready first */
-    EQUAL(next_tag(&e[0]), 13); /* before all */
-    EQUAL(next_tag(&e[0]), 12);
-    EQUAL(next_tag(&e[1]), 10);
-    finish(w, 8);
-    for (uint32_t i = 0; i < 2; i++)
-        close_lane(w, &e[i]);
-    world_close(w);
-}
-
-/* Others go before a task whose inputs are elsewhere, so often and no more. */
-static void no_task_is_passed_for_ever(void)
-{
-    enum { MANY = 100, FIRST = 10 };
-    world_t *w = world_open(0);
-    end_t e[2] = {open_lane(w), open_lane(w)};
-    uint64_t tickets[2];
-    fill(w, e, tickets);
-    submit_at(w, FIRST, 0, e[1].index + 1);
-    for (uint32_t i = 0; i < MANY; i++)
-        submit_at(w, 100 + i, 0, e[0].index + 1);
-    answer_all(&e[0]);
-    csched_poll(w->s, 0);
-    uint32_t before = 0;
-    while (before < MANY && next_tag(&e[0]) != FIRST)
-        before++;
-    CHECK(before > 32 && before < 80);
-    answer_all(&e[1]);
-    for (; w->done < 5 + MANY; collect_some(w))
-        for (uint32_t i = 0; i < 2; i++) {
-            csched_poll(w->s, 0);
-            if (info_of(w, e[i].index).held)
-                take(&e[i], RECORDS), answer_all(&e[i]);
-        }
-    for (uint32_t i = 0; i < 2; i++)
-        close_lane(w, &e[i]);
-    world_close(w);
-}
-
 MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),
      TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes), TEST(what_was_not_begun_goes_elsewhere),
      TEST(what_goes_elsewhere_has_its_limit_anew), TEST(suspects_have_a_lane_for_themselves),
      TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
      TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
-     TEST(an_outcome_of_another_task_is_refused), TEST(tasks_go_where_their_inputs_have_stayed),
-     TEST(no_task_is_passed_for_ever), TEST(a_wake_is_never_missed))
+     TEST(an_outcome_of_another_task_is_refused), TEST(a_wake_is_never_missed))

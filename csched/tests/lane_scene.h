@@ -1,0 +1,96 @@
+/* A lane of the world, and what was taken from it last. */
+#pragma once
+
+#include "lane.h"
+#include "world.h"
+
+enum { ROOM = 1 << 20, RECORDS = 4096 };
+
+typedef struct {
+    csched_lane_t *lane;
+    uint32_t index;
+    int n;
+    uint64_t used;
+    uint8_t *data;
+    csched_packed_t *records;
+} end_t;
+
+static inline end_t open_lane(world_t *w)
+{
+    end_t e = {.data = malloc(ROOM), .records = malloc(RECORDS * sizeof(csched_packed_t))};
+    OK(csched_lane_open(w->s, &e.index, &e.lane));
+    OK(csched_lane_ready(e.lane));
+    return e;
+}
+
+static inline void close_lane(world_t *w, end_t *e)
+{
+    OK(csched_worker_lost(w->s, e->index));
+    OK(csched_lane_close(e->lane));
+    free(e->data);
+    free(e->records);
+}
+
+static inline world_t *open_scene(uint32_t helper, end_t *e)
+{
+    world_t *w = world_open(helper);
+    *e = open_lane(w);
+    return w;
+}
+
+static inline void close_scene(world_t *w, end_t *e)
+{
+    close_lane(w, e);
+    world_close(w);
+}
+
+static inline int take(end_t *e, uint32_t most)
+{
+    e->n = csched_lane_take(e->lane, 0, most, e->data, ROOM, e->records, RECORDS, &e->used);
+    return e->n;
+}
+
+/* Takes until there are so many tasks, as the window lets them come. */
+static inline void take_tasks(end_t *e, uint32_t most)
+{
+    for (int tries = 0; take(e, most) == 0 && tries < 1000; tries++)
+        csched_lane_wait(e->lane, 1);
+    CHECK(e->n > 0);
+}
+
+static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)
+{
+    uint64_t ticket, now = csched_now() + (uint64_t)ahead;
+    EQUAL(csched_lane_oldest(e->lane, 1, &ticket), 1);
+    csched_outcome_t outcome = {.kind = CSCHED_TASK,
+                                .status = status,
+                                .ticket = ticket,
+                                .size = size,
+                                .received = now,
+                                .started = now,
+                                .finished = now};
+    EQUAL(csched_lane_publish(e->lane, 1, &outcome, data, ahead), 1);
+}
+
+static inline void answer_all(end_t *e)
+{
+    while (csched_lane_outstanding(e->lane))
+        answer(e, CSCHED_NONE, NULL, 0, 0);
+}
+
+/* Submits so many tasks and takes them all. tickets: theirs, NULL if they are not asked for. */
+static inline void submit_and_take(world_t *w, end_t *e, uint32_t count, uint64_t *tickets)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t ticket = submit(w, JOB_NONE, i, 0);
+        if (tickets)
+            tickets[i] = ticket;
+    }
+    while (csched_lane_outstanding(e->lane) < count)
+        take_tasks(e, count);
+}
+
+static inline uint32_t first_tag(const end_t *e)
+{
+    return ((const job_t *)(e->data + e->records[0].at))->tag;
+}

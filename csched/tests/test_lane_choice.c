@@ -1,0 +1,94 @@
+/* Which lane a task goes to: the one where its inputs have stayed, and another one before it waits too long. */
+#include "lane_scene.h"
+#include "window.h"
+
+enum { REFERENCE = 5000 };
+
+static uint64_t submit_at(world_t *w, uint32_t tag, uint64_t input, uint32_t warm)
+{
+    csched_options_t options = plain();
+    options.inputs = &input;
+    options.input_count = input != 0;
+    options.warm = warm;
+    return submit_with(w, (job_t){JOB_NONE, tag, 0}, &options);
+}
+
+/* The tag of the next task there, which is over then. */
+static uint32_t next_tag(end_t *e)
+{
+    take_tasks(e, 1);
+    uint32_t tag = first_tag(e);
+    answer_all(e);
+    csched_poll(e->lane->s, 0);
+    return tag;
+}
+
+/* Two tasks that take long: each lane holds two, the one that runs and the next. */
+static void fill(world_t *w, end_t *e, uint64_t *tickets)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        window_learn(w->s, e[i].index, UINT64_C(1000000000));
+        tickets[i] = submit(w, JOB_NONE, i, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        take_tasks(&e[i], 1);
+    for (uint32_t i = 2; i < 4; i++)
+        submit(w, JOB_NONE, i, 0);
+}
+
+static void tasks_go_where_their_inputs_have_stayed(void)
+{
+    static char reference[REFERENCE];
+    world_t *w = world_open(0);
+    end_t e[2] = {open_lane(w), open_lane(w)};
+    uint64_t tickets[2];
+    fill(w, e, tickets);
+    submit_at(w, 10, tickets[1], 0); /* its bytes are at the second lane */
+    submit_at(w, 11, tickets[1], 0);
+    submit_at(w, 12, tickets[0], 0);
+    submit_at(w, 13, 0, e[0].index + 1); /* of a task that was over long ago */
+    answer(&e[1], CSCHED_VALUE, reference, sizeof reference, 0);
+    answer(&e[0], CSCHED_VALUE, reference, sizeof reference, 0);
+    csched_poll(w->s, 0);
+    EQUAL(next_tag(&e[0]), 2);
+    EQUAL(next_tag(&e[1]), 3);
+    EQUAL(next_tag(&e[1]), 11); /* the last dependent of a task is ready first */
+    EQUAL(next_tag(&e[0]), 13); /* before all */
+    EQUAL(next_tag(&e[0]), 12);
+    EQUAL(next_tag(&e[1]), 10);
+    finish(w, 8);
+    for (uint32_t i = 0; i < 2; i++)
+        close_lane(w, &e[i]);
+    world_close(w);
+}
+
+/* Others go before a task whose inputs are elsewhere, so often and no more. */
+static void no_task_is_passed_for_ever(void)
+{
+    enum { MANY = 100, FIRST = 10 };
+    world_t *w = world_open(0);
+    end_t e[2] = {open_lane(w), open_lane(w)};
+    uint64_t tickets[2];
+    fill(w, e, tickets);
+    submit_at(w, FIRST, 0, e[1].index + 1);
+    for (uint32_t i = 0; i < MANY; i++)
+        submit_at(w, 100 + i, 0, e[0].index + 1);
+    answer_all(&e[0]);
+    csched_poll(w->s, 0);
+    uint32_t before = 0;
+    while (before < MANY && next_tag(&e[0]) != FIRST)
+        before++;
+    CHECK(before > 32 && before < 80);
+    answer_all(&e[1]);
+    for (; w->done < 5 + MANY; collect_some(w))
+        for (uint32_t i = 0; i < 2; i++) {
+            csched_poll(w->s, 0);
+            if (info_of(w, e[i].index).held)
+                take(&e[i], RECORDS), answer_all(&e[i]);
+        }
+    for (uint32_t i = 0; i < 2; i++)
+        close_lane(w, &e[i]);
+    world_close(w);
+}
+
+MAIN(TEST(tasks_go_where_their_inputs_have_stayed), TEST(no_task_is_passed_for_ever))

@@ -144,6 +144,22 @@ def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
         assert backend.engine.closed.is_set()
 
 
+def _learn(backend: ClusterBackend) -> None:
+    """It knows then that these tasks are short."""
+    for i in range(100):
+        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+
+
+def _behind_a_long_one(backend: ClusterBackend, gate: Gate) -> Any:
+    """Short tasks in the pack of one that has begun and waits for the gate."""
+    backend.pause(True)
+    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
+    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
+    backend.pause(False)
+    gate.wait_started()
+    return held, rest
+
+
 def test_fine_tasks_share_packs(opened: Any) -> None:
     backend, engine = opened()
     assert (
@@ -159,13 +175,8 @@ def test_fine_tasks_share_packs(opened: Any) -> None:
 
 def test_what_waits_behind_a_long_task_goes_elsewhere(opened: Any, gate: Gate) -> None:
     backend, _ = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
-    backend.pause(True)
-    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
-    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
-    backend.pause(False)
-    gate.wait_started()
+    _learn(backend)
+    held, rest = _behind_a_long_one(backend, gate)
     backend.set_workers(2)
     assert [f.result(SECONDS) for f in rest] == [2 * i for i in range(100)]
     assert not held.done()
@@ -175,13 +186,8 @@ def test_what_waits_behind_a_long_task_goes_elsewhere(opened: Any, gate: Gate) -
 
 def test_what_waits_at_a_place_can_be_cancelled(opened: Any, gate: Gate) -> None:
     backend, _ = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
-    backend.pause(True)
-    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
-    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
-    backend.pause(False)
-    gate.wait_started()
+    _learn(backend)
+    held, rest = _behind_a_long_one(backend, gate)
     assert all(f.cancel() for f in rest)
     gate.release()
     assert held.result(SECONDS) == 7
@@ -205,8 +211,7 @@ def test_functions_are_heard_behind_tasks_for_which_there_was_no_time(
 ) -> None:
     monkeypatch.setattr(lane, "BUDGET_NS", 0)
     backend, _ = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    _learn(backend)
     before, rest = _behind(backend, lambda: [backend.submit_plain(tasks.double, (i,), {}) for i in range(5)])
     assert [f.result(SECONDS) for f in before] == [2 * i for i in range(5)]
     assert [f.result(SECONDS) for f in rest] == [-i for i in range(5)]
@@ -216,8 +221,7 @@ def test_functions_are_heard_behind_tasks_for_which_there_was_no_time(
 def test_a_function_behind_a_long_task_is_heard(opened: Any, gate: Gate, packs: int) -> None:
     """A function is in a pack whose tasks go elsewhere: the remote worker has it nevertheless."""
     backend, engine = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    _learn(backend)
 
     def hold() -> Any:
         held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
@@ -242,13 +246,8 @@ def test_a_function_behind_a_long_task_is_heard(opened: Any, gate: Gate, packs: 
 
 def test_a_lost_place_takes_one_task_along(opened: Any, gate: Gate) -> None:
     backend, engine = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
-    backend.pause(True)
-    held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
-    rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(100)]
-    backend.pause(False)
-    gate.wait_started()
+    _learn(backend)
+    held, rest = _behind_a_long_one(backend, gate)
     engine.lanes.gone(0, "it was unplugged")
     engine.start("another")
     with pytest.raises(WorkerLostError, match="was lost: it was unplugged"):
@@ -282,8 +281,7 @@ def test_without_a_page_suspects_run_alone(opened: Any, monkeypatch: pytest.Monk
     """A remote worker on another machine: which task of its pack ran is not known."""
     monkeypatch.setattr(page, "opened", lambda *_: None)
     backend, engine = opened()
-    for i in range(100):
-        backend.submit_plain(tasks.double, (i,), {}).result(SECONDS)
+    _learn(backend)
     backend.pause(True)
     held = backend.submit_plain(tasks.hold, (gate.folder, 7), {})
     rest = [backend.submit_plain(tasks.double, (i,), {}) for i in range(20)]

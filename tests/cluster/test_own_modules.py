@@ -20,11 +20,11 @@ from cellmill.backends.cluster.remote import shipped
 from cellmill.by_value import kernel_modules
 from tests.support.dasks import local_cluster
 from tests.support.helpers import SECONDS
+from tests.support.own_module import OwnModule
 from tests.support.rays import OwnRay
 from tests.support.waiting import until
 
 _numbers = itertools.count()
-_times = itertools.count(1_700_000_000, 10)
 
 
 @pytest.fixture(scope="module")
@@ -57,36 +57,17 @@ def ex(request: pytest.FixtureRequest) -> Executor:
     return found
 
 
-class Module:
-    """A module of the user's own, written anew with a later time stamp each time."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.name = path.stem
-
-    def write(self, text: str) -> None:
-        self.path.write_text(text)
-        os.utime(self.path, (now := next(_times), now))
-
-    def load(self) -> Any:
-        """As a notebook imports it, or imports it again."""
-        if self.name in sys.modules:
-            return importlib.reload(sys.modules[self.name])
-        importlib.invalidate_caches()
-        return importlib.import_module(self.name)
-
-
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module]:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModule]:
     """One that the kernel finds."""
     monkeypatch.syspath_prepend(tmp_path)
-    made = Module(tmp_path / f"cellmill_own_{next(_numbers)}.py")
+    made = OwnModule(tmp_path)
     made.write("def f(): return 1\n")
     yield made
-    sys.modules.pop(made.name, None)
+    made.forget()
 
 
-def test_edited_and_reloaded(ex: Executor, module: Module) -> None:
+def test_edited_and_reloaded(ex: Executor, module: OwnModule) -> None:
     m = module.load()
     assert ex.submit(m.f).result(SECONDS) == 1
     assert list(ex.map(lambda _: m.f(), range(20))) == [1] * 20
@@ -98,7 +79,7 @@ def test_edited_and_reloaded(ex: Executor, module: Module) -> None:
         assert set(ex.run_on_workers(lambda: m.f())) == {value}
 
 
-def test_edited_and_not_reloaded(ex: Executor, module: Module, capsys: pytest.CaptureFixture[str]) -> None:
+def test_edited_and_not_reloaded(ex: Executor, module: OwnModule, capsys: pytest.CaptureFixture[str]) -> None:
     """Tasks go on with what the kernel has, and it is said what to type."""
     m = module.load()
     assert ex.submit(m.f).result(SECONDS) == 1
@@ -112,7 +93,7 @@ def test_edited_and_not_reloaded(ex: Executor, module: Module, capsys: pytest.Ca
     assert "tasks go on with what the notebook has" in told
 
 
-def test_a_worker_without_the_file(ex: Executor, module: Module) -> None:
+def test_a_worker_without_the_file(ex: Executor, module: OwnModule) -> None:
     """As on another machine: the source comes from the kernel, also that of a package and what it refers to."""
     package = module.path.parent / f"{module.name}_package"
     package.mkdir()
@@ -130,7 +111,7 @@ def test_a_worker_without_the_file(ex: Executor, module: Module) -> None:
     assert ex.submit(lambda: (m.f(), p.Thing(6).x)).result(SECONDS) == (1, 6)
 
 
-def test_imported_by_the_task_alone(ex: Executor, module: Module) -> None:
+def test_imported_by_the_task_alone(ex: Executor, module: OwnModule) -> None:
     """The kernel does not have it: its file is what counts."""
     name = module.name
 
@@ -145,7 +126,7 @@ def test_imported_by_the_task_alone(ex: Executor, module: Module) -> None:
     assert set(ex.map(imported, range(20))) == {22}
 
 
-def test_data_that_the_kernel_set(ex: Executor, module: Module) -> None:
+def test_data_that_the_kernel_set(ex: Executor, module: OwnModule) -> None:
     module.write("LIMIT = 1\ndef f(): return LIMIT\n")
     m = module.load()
     m.LIMIT = 5
@@ -165,11 +146,11 @@ def _value_of(name: str, folder: str = "") -> Any:
 
 
 def test_what_others_have_imported_there_stays_theirs(
-    dask: Executor, client: Any, module: Module, tmp_path: Path
+    dask: Executor, client: Any, module: OwnModule, tmp_path: Path
 ) -> None:
     """A worker that lives long has the module of an earlier notebook: tasks get the kernel's, and others theirs."""
     ex = dask
-    dependent = Module(tmp_path / f"{module.name}_dependent.py")
+    dependent = OwnModule(tmp_path)
     dependent.write(f"from {module.name} import f as g\ndef f(): return g()\n")
     names = (module.name, dependent.name)
     for name in names:

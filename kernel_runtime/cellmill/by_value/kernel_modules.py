@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .import_log import Version, users_own, version_of
+from .import_log import Imported, Version, users_own, version_of
 from .module_sources import Source, digest_of, is_made_of, process_began, text_of
 
 MARGIN_SECONDS = 10.0  # of clocks
@@ -121,6 +122,15 @@ class KernelModules:
         held = self._held.get(name)
         return held is not None and version_of(held.path) == held.version
 
+    def otherwise_here(self, imported: Iterable[Imported]) -> dict[str, tuple[str, Version]]:
+        """Return (name, version there) by path of those that this process has in another version."""
+        found = {}
+        for name, path, version in imported:
+            held = self._held.get(name)
+            if held is not None and held.spec is not None and held.path == path and held.version != version:
+                found[path] = (name, version)
+        return found
+
     def outdated(self) -> dict[str, tuple[str, Version]]:
         """Return (name, present version) by path of the modules whose files have changed."""
         found = {}
@@ -144,11 +154,13 @@ class _Bell:
     """Rings when this process begins to import a module, or to load it again."""
 
     def __init__(self) -> None:
-        self.heard: list[Callable[[], Any]] = []
+        self.heard: list[weakref.WeakMethod[Callable[[], Any]]] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        for hear in self.heard:
-            hear()
+        for each in self.heard:
+            hear = each()
+            if hear is not None:
+                hear()
 
 
 modules = KernelModules()
@@ -156,14 +168,15 @@ _bell = _Bell()
 
 
 def watch_imports(hear: Callable[[], Any]) -> Callable[[], None]:
-    """Have this called at the beginning of each import here; return what ends that."""
-    _bell.heard = [*_bell.heard, hear]
-    if _bell not in sys.meta_path:
-        sys.meta_path.insert(0, _bell)
+    """Have this method called at the beginning of each import here, while its object lives; return what ends that."""
 
-    def end() -> None:
-        _bell.heard = [each for each in _bell.heard if each is not hear]
+    def end(_: Any = None) -> None:
+        _bell.heard = [each for each in _bell.heard if each is not watch]
         if not _bell.heard and _bell in sys.meta_path:
             sys.meta_path.remove(_bell)
 
+    watch = weakref.WeakMethod(hear, end)
+    _bell.heard = [*_bell.heard, watch]
+    if _bell not in sys.meta_path:
+        sys.meta_path.insert(0, _bell)
     return end

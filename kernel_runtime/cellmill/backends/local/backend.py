@@ -69,6 +69,7 @@ class LocalBackend(ScheduledBackend):
                 self.listener,
                 self.sender.plain.settings.base,
                 options,
+                self.sender.plain.look_again,
             )
             self.stopper.pool = self.pool
             undo.pop_all()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from multiprocessing.process import current_process
 from typing import Any
 
+from ...by_value import kernel_modules
 from ...by_value.import_log import Loaded
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
@@ -49,7 +50,9 @@ class Pool:
         listener: OutputReader,
         base: Settings,
         options: CommonOptions,
+        look_again: Callable[[], Any],
     ) -> None:
+        """``look_again``: has the next call look at what the kernel has imported."""
         self._host = host
         self._scheduler = host.scheduler
         self._listener = listener
@@ -66,6 +69,7 @@ class Pool:
         self._lock = threading.RLock()
         self.context = ContextWatch(base)
         self.modules = StaleModules(self.members, self.renew, host.functions)
+        self._watch_no_more = kernel_modules.watch_imports(look_again)
         self._loads: deque[tuple[int, Loaded]] = deque(maxlen=MOST_LOADS)
         self._initializer = options.pickled_initializer()
         self._starter: threading.Thread | None = None
@@ -308,6 +312,7 @@ class Pool:
 
     def close(self, wait: bool) -> None:
         """Retire all workers; with ``wait``, return when their processes are gone."""
+        self._watch_no_more()
         with self._lock:
             self.closed = True
             starter = self._starter

@@ -1,9 +1,9 @@
 """Modules that were edited after workers imported them.
 
-A cell sees its modules as they were when it began: files are looked at once per cell, before its first task. The rule
-is that workers follow the kernel. A module that the kernel does not have, or has in its present version, is renewed in
-workers by new workers in the place of those that hold an older one. Where the kernel itself has the older one, its
-user is told what to type.
+A cell sees its modules as they were when it began: files are looked at once per cell, before its first task; in a
+script before its first task, and when it has loaded a module again. The rule is that workers follow the kernel. A
+module that the kernel does not have, or has in its present version, is renewed in workers by new workers in the place
+of those that hold an older one. Where the kernel itself has the older one, its user is told what to type.
 """
 
 from __future__ import annotations
@@ -41,29 +41,43 @@ class StaleModules:
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
         self._inherited: dict[str, Version] = {}  # what the zygote has had
         self._outdated: dict[str, tuple[str, Version]] = {}  # in the kernel
-        self._epoch = 0  # outside of notebooks nothing is edited while it runs
+        self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
+        self._count = 0  # of modules in this process then
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
         """A worker tells what it has imported, or has had from the start."""
         self._held.setdefault(worker, {}).update({module.path: module for module in imported})
         if inherited:
             self._inherited.update({module.path: module.version for module in imported})
+        elif not self._sent:
+            edited = kernel_modules.modules.otherwise_here(imported)
+            self._tell(edited, {name for name, _ in edited.values()})
 
     def gone(self, worker: int) -> None:
         """A worker has ended."""
         self._held.pop(worker, None)
 
     def touched(self) -> bool:
-        """Whether there is a reason to look: another cell, or a module that the kernel has loaded again."""
-        return run_registry.epoch() != self._epoch or (self._epoch > 0 and kernel_modules.modules.reloaded())
+        """Whether there is a reason to look: another cell, or a module that the kernel has loaded, or loaded again."""
+        return (
+            run_registry.epoch() != self._epoch
+            or len(sys.modules) != self._count
+            or kernel_modules.modules.reloaded()
+        )
 
     def look(self) -> None:
         """Compare what workers and kernel have with the files."""
         if not self.touched():
             return
-        self._epoch = run_registry.epoch()
-        if kernel_modules.modules.note():
+        new_cell = run_registry.epoch() != self._epoch
+        self._epoch, self._count = run_registry.epoch(), len(sys.modules)
+        anew = kernel_modules.modules.note()
+        if anew:
             self._functions.look_up_again()
+        if new_cell or anew:
+            self._compare()
+
+    def _compare(self) -> None:
         outdated_here = kernel_modules.modules.outdated()
         stale: set[int] = set()
         present: dict[str, Version | None] = {}
@@ -113,14 +127,15 @@ def _words(name: str, path: str, sent: bool) -> str:
     shown = path if shown.startswith(os.pardir) else shown
     top = name.partition(".")[0]
     what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
+    who = "notebook" if run_registry.epoch() else "program"
     then = (
-        "The notebook and its tasks go on with what the notebook has."
+        f"The {who} and its tasks go on with what the {who} has."
         if sent
-        else "The notebook and the workers that have imported it go on with what they have; workers that import it "
+        else f"The {who} and the workers that have imported it go on with what they have; workers that import it "
         "from now on read the new file."
     )
+    by_itself = " To have that done before each cell: %load_ext autoreload and %autoreload 2."
     return (
-        f"cellmill: {shown} was changed after this notebook imported {name}. {then} To use the "
-        f"new one everywhere: import importlib, sys; {what}. To have that done before each cell: %load_ext autoreload "
-        "and %autoreload 2."
+        f"cellmill: {shown} was changed after this {who} imported {name}. {then} To use the "
+        f"new one everywhere: import importlib, sys; {what}.{by_itself if run_registry.epoch() else ''}"
     )

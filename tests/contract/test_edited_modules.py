@@ -1,0 +1,65 @@
+"""The user's own modules that are edited and loaded again in the middle of a cell: tasks follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cellmill import Executor
+from tests.support.helpers import SECONDS
+from tests.support.own_module import OwnModule
+
+TEXT = "K = {0}\n\ndef g(x):\n    return x + K + {0}\n"
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModule]:
+    monkeypatch.syspath_prepend(tmp_path)
+    made = OwnModule(tmp_path)
+    yield made
+    made.forget()
+
+
+def agree(ex: Executor, module: ModuleType) -> None:
+    """Calls one right after another, of a function and of one that refers to its module, and a map."""
+
+    def through(x: int) -> int:
+        found: int = module.g(x)
+        return found
+
+    for function in (module.g, through):
+        assert ex.submit(function, 1).result(SECONDS) == function(1)
+        assert list(ex.map(function, range(3))) == [function(x) for x in range(3)]
+
+
+def test_loaded_again(ex: Executor, module: OwnModule) -> None:
+    for number in (1, 22, 333):
+        module.write(TEXT.format(number))
+        loaded = module.load()
+        agree(ex, loaded)
+        loaded.K = number * 10
+        agree(ex, loaded)
+
+
+def test_taken_out_and_imported_again(ex: Executor, module: OwnModule) -> None:
+    for number in (1, 22):
+        module.write(TEXT.format(number))
+        agree(ex, module.load())
+        module.forget()
+
+
+def test_a_call_right_after_it_was_loaded_again(ex: Executor, module: OwnModule) -> None:
+    module.write("def g():\n    return 1\n")
+    loaded = module.load()
+
+    def of_it() -> int:
+        found: int = loaded.g()
+        return found
+
+    assert [ex.submit(of_it).result(SECONDS) for _ in range(20)] == [1] * 20
+    module.write("def g():\n    return 2222\n")
+    module.load()
+    assert [ex.submit(of_it).result(SECONDS) for _ in range(20)] == [2222] * 20

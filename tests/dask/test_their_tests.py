@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import dask
 import pytest
+
+from tests.support.their_tests import passed_beneath
 
 PLUGIN = """
 import dask.base
@@ -24,7 +23,6 @@ dask.config.set(scheduler=cellmill.dask.get)
 MARKERS = (
     "slow network gpu array_expr normal_and_array_expr skip_with_pyarrow_strings xfail_with_pyarrow_strings"
 )
-SETTINGS = "[pytest]\nmarkers =\n" + "".join(f"  {name}\n" for name in MARKERS.split())
 FILES = (
     "tests/test_threaded.py",
     "tests/test_multiprocessing.py",
@@ -65,31 +63,6 @@ NOT_HERE = {
 
 @pytest.mark.long
 def test_pass_with_cellmill_beneath(tmp_path: Path) -> None:
-    (tmp_path / "beneath.py").write_text(PLUGIN)
-    (tmp_path / "pytest.ini").write_text(SETTINGS)
-    left_out = " or ".join(name for names in NOT_HERE.values() for name in names)
     package = Path(dask.__file__).parent
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        "pytest.ini",
-        "-p",
-        "beneath",
-        "-p",
-        "no:cacheprovider",
-    ]
-    command += [
-        "-k",
-        f"not ({left_out})",
-        *[str(package / name) for name in FILES if (package / name).exists()],
-    ]
-    run = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=1500
-    )
-    assert run.returncode == 0, run.stdout
-    found = re.search(r"(\d+) passed", run.stdout)
-    assert found is not None
-    assert int(found[1]) >= 1400, run.stdout
+    files = [package / name for name in FILES if (package / name).exists()]
+    assert passed_beneath(tmp_path, PLUGIN, MARKERS.split(), NOT_HERE, files, timeout=1500) >= 1400

@@ -8,9 +8,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy  # noqa: F401  (arrays are looked for)
 import pytest
 
 from cellmill import Executor, PayloadError
+from cellmill.by_value import views
 from cellmill.by_value.unsettled import MOST_TRIES
 from tests.support.helpers import SECONDS
 
@@ -85,7 +87,8 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
     class Part:
         pass
 
-    held = [kind() for kind in KINDS]
+    held: list[Any] = [kind() for kind in KINDS]
+    whole = Part()
     over, interval = threading.Event(), sys.getswitchinterval()
 
     def change() -> None:
@@ -95,6 +98,8 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
             for key in range(500):
                 for each in held:
                     _add(each, key, Part())
+                setattr(whole, f"part{key}", key)
+            vars(whole).clear()
 
     thread = threading.Thread(target=change)
     sys.setswitchinterval(1e-5)
@@ -103,6 +108,8 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
         for each in held:
             for way in WAYS:
                 assert 0 <= _ways(ex, each)[way]() <= 500
+        for _ in range(20_000):
+            assert not views.found_in([whole])
         assert sys.getswitchinterval() == pytest.approx(1e-5, rel=0.1)
     finally:
         over.set()

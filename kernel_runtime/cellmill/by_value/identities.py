@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice
+from itertools import chain
 from types import FunctionType
 from typing import Any
 
 from ..diagnostics import notices
 from .module_reads import of_users
+from .unsettled import first_of
 
 _MOST_MEMBERS = 1000  # that are looked at
 _CONTAINERS = (list, tuple, set, frozenset)
@@ -46,10 +47,10 @@ def look(given: Iterable[Any], captured: Captured, name: str, function: Any = No
 
 
 def _members(value: Any) -> tuple[Any, ...]:
-    kind = type(value)  # all at one moment: other threads may change it
+    kind = type(value)
     if kind is dict:
-        return tuple(islice(chain(value, value.values()), _MOST_MEMBERS))
-    return tuple(islice(value, _MOST_MEMBERS)) if kind in _CONTAINERS else ()
+        return first_of(chain(value, value.values()), _MOST_MEMBERS)
+    return first_of(value, _MOST_MEMBERS) if kind in _CONTAINERS else ()
 
 
 def _tell(value: Any, name: str, function: Any) -> None:

@@ -18,7 +18,6 @@ import weakref
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Set
 from enum import Enum
-from itertools import islice
 from typing import Any
 
 from ..diagnostics import notices
@@ -43,6 +42,7 @@ from .references import (
     texts_used,
 )
 from .replacements import MAINS, home, is_replacement
+from .unsettled import first_of
 
 _BY_TEXT = frozenset(
     ("getattr", "hasattr", "vars", "dir", "__dict__")
@@ -245,7 +245,7 @@ def _has(cls: type, key: str, value: Any) -> bool:
 def classes_in(value: Any) -> list[type]:
     """The user's classes of an object, and of its members if it is a container."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, _CONTAINERS) else ()
-    kinds = {type(value), *map(type, islice(parts, _MOST_MEMBERS))}
+    kinds = {type(value), *map(type, first_of(parts, _MOST_MEMBERS))}
     return [kind for kind in kinds if is_own(sys.modules.get(kind.__module__)) or not importable(kind)]
 
 

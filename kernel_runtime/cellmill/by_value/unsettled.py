@@ -1,10 +1,11 @@
-"""Pickling of containers that other threads change meanwhile: it is done again, with the other threads held off."""
+"""Containers that other threads change meanwhile: their pickling is done again, with the other threads held off."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,6 +17,11 @@ ADVICE = (
 MOST_TRIES = 5
 _HELD_OFF = 0.5  # seconds for which another thread waits at most for the interpreter
 _lock = threading.Lock()
+
+
+def first_of(values: Iterable[T], most: int) -> tuple[T, ...]:
+    """Return the first ones of a container, all at one moment: its iterator is made and used up within C."""
+    return tuple(islice(chain(values), most))
 
 
 def changed_meanwhile(error: BaseException) -> bool:

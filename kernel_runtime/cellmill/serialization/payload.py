@@ -14,7 +14,6 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import cloudpickle
@@ -378,11 +377,11 @@ def _parts(value: Any, passed: Passed) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     if kind in (list, tuple, set, frozenset):
         what = "[{}]" if kind in (list, tuple) else ".element{}"
-        yield from ((what.format(i), part) for i, part in enumerate(list(islice(value, _MOST_PARTS))))
+        yield from ((what.format(i), part) for i, part in enumerate(unsettled.first_of(value, _MOST_PARTS)))
     elif kind is dict:
         yield from (
             (f"[{text_of(key, passed)[:40]!r}]", part)
-            for key, part in list(islice(value.items(), _MOST_PARTS))
+            for key, part in unsettled.first_of(value.items(), _MOST_PARTS)
         )
     elif all(getattr(kind, name) is getattr(object, name) for name in _USUAL_PICKLING):
         attributes = getattr(value, "__dict__", None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import heapq
 import json
 import json.encoder
 import math
@@ -11,11 +13,13 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
+import numpy
 import pytest
 
 import cellmill
 from cellmill import Executor
 from cellmill.by_value import brought, package_changes
+from cellmill.by_value.capture import walked
 from cellmill.diagnostics import notices
 from cellmill.errors import UsageError
 from tests.support.helpers import SECONDS
@@ -91,6 +95,84 @@ def test_a_function_of_the_users_in_its_place(pool: Executor, monkeypatch: pytes
     assert run(pool, written, 2) == {"0", "1"}
 
 
+class Answers:
+    def __call__(self, *_: Any) -> int:
+        return 42
+
+    def method(self, *_: Any) -> int:
+        return 43
+
+
+def mean(values: int) -> Any:
+    return numpy.mean([values, 1])
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        lambda values: sum(values),
+        numpy.max,
+        numpy.cbrt,
+        str,
+        functools.partial(numpy.sum, axis=0),
+        functools.partial(lambda factor, values: factor * len(values), 5),
+        Answers(),
+        Answers().method,
+    ],
+    ids=lambda value: repr(value).partition(" at ")[0],
+)
+def test_any_callable_in_the_place_of_one(
+    pool: Executor, monkeypatch: pytest.MonkeyPatch, replacement: Any
+) -> None:
+    """In place of a function that is neither of Python nor built in; after tasks have run with that."""
+
+    def asked(value: int) -> str:
+        return str(mean(value))
+
+    plain = {asked(value) for value in range(3)}
+    assert run(pool, asked, 3) == plain
+    with monkeypatch.context() as patch:
+        patch.setattr(numpy, "mean", replacement)
+        changed = {asked(value) for value in range(3)}
+        assert changed != plain
+        assert run(pool, asked, 3) == changed
+    assert run(pool, asked, 3) == plain
+
+
+def test_a_name_that_packages_once_had(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(value: int) -> float:
+        return numpy.float(value)  # type: ignore[attr-defined, no-any-return]
+
+    monkeypatch.setattr(numpy, "float", float, raising=False)
+    assert run(pool, asked, 2) == {0.0, 1.0}
+
+
+def test_names_that_are_not_those_of_their_functions() -> None:
+    """They are the same in a worker."""
+
+    def asked(value: int) -> Any:
+        return numpy.abs(value), heapq.heappush([value], 1), functools.reduce, json.JSONDecodeError
+
+    names = walked(asked).package_names
+    assert names["numpy", "abs"] is numpy.absolute
+    assert not package_changes.differing(names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numpy, "abs", functools.partial(numpy.add, 1))
+        changed = walked(asked).package_names
+        assert [*package_changes.differing(names)] == [("numpy", "abs")]
+        patch.setattr(numpy, "abs", functools.partial(numpy.add, 1))  # an equal one
+        assert not package_changes.differing(changed)
+
+
+def test_mocks_are_used_in_tasks(pool: Executor) -> None:
+    def asked(value: int) -> bool:
+        made = mock.Mock()
+        made(value)
+        return made.call_args == mock.call(value)
+
+    assert run(pool, asked, 2) == {True}
+
+
 def test_other_functions_find_the_package_as_it_is(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     def patched(_: int) -> Any:
         return math.e
@@ -161,3 +243,12 @@ def test_a_result_that_is_kept_is_not_found_again(pool: Executor, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(math, "pi", 3)
         assert area(1).result(SECONDS) == 3
+
+    @cellmill.parallel(memo=True, executor=pool)
+    def between(low: int, high: int) -> float:
+        return float(numpy.mean([low, high]))
+
+    assert between(1, 2).result(SECONDS) == 1.5
+    with monkeypatch.context() as patch:
+        patch.setattr(numpy, "mean", numpy.max)
+        assert between(1, 2).result(SECONDS) == 2

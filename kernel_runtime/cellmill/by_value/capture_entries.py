@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, Protocol
 
 # How each is compared: see csched/python/capture.h.
@@ -30,5 +31,7 @@ class Entries(Protocol):
     def members(self, value: Any, name: str, *, of_class: bool = False, mutable: bool = True) -> None: ...
 
     def buffer(self, value: Any, name: str) -> None: ...
+
+    def of_module(self, value: Any, code: types.CodeType) -> None: ...
 
     def memory(self, kind: int, value: Any, key: Any, name: str) -> None: ...

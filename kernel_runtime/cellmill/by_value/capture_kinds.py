@@ -151,7 +151,7 @@ class Walk:
     def go_as(self, code: types.CodeType, value: Any, name: str) -> None:
         """Walk from what code refers to by this name: of modules of the user's to what it reads there."""
         self.go(value, name)
-        self._of_module(value, code)
+        self.of_module(value, code)
         self.go(None)  # on to what that has added
 
     def largest(self) -> str:
@@ -222,14 +222,14 @@ class Walk:
             self.note(ITEM, namespace, key, value, key)
             if value is not ABSENT:
                 self._todo.append((value, key))
-                self._of_module(value, function.__code__)
+                self.of_module(value, function.__code__)
             else:
                 module_reads.of_builtin(self, key)
         for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             value = cell_value(cell)
             self.note(CELL, cell, "cell_contents", value, key)
             self._todo.append((value, key))
-            self._of_module(value, function.__code__)
+            self.of_module(value, function.__code__)
         for module in module_reads.of_imports(self, function.__code__, namespace.get("__package__")):
             package_changes.of_module(self, module, function.__code__)
 
@@ -238,14 +238,15 @@ class Walk:
         for name, value in variables.items():
             self.note(ITEM, variables, name, value, name)
             self._todo.append((value, name))
-            self._of_module(value, code)
+            self.of_module(value, code)
         for name in code.co_names:
             if name not in variables:
                 module_reads.of_builtin(self, name)
         for module in module_reads.of_imports(self, code, None):
             package_changes.of_module(self, module, code)
 
-    def _of_module(self, value: Any, code: types.CodeType) -> None:
+    def of_module(self, value: Any, code: types.CodeType) -> None:
+        """What code reads by name from a module that it refers to."""
         module_reads.of_module(self, value, code)
         package_changes.of_module(self, value, code)
 

@@ -168,9 +168,11 @@ def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> N
     stored = names_stored(code)
     walk.stores.update(stored)
     _read(walk, module, names_of(code), stored)
-    of_imports(walk, code, module.__package__)
+    for imported in of_imports(walk, code, module.__package__):
+        if not is_own(imported):
+            walk.of_module(imported, code)
     for name in names_of(code):
-        of_module(walk, vars(module).get(name), code)
+        walk.of_module(vars(module).get(name), code)
 
 
 def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:

@@ -1,14 +1,16 @@
 """Names of installed packages' modules that the kernel has set anew: `json.dumps = mine`, `settings.DEBUG = True`.
 
 Workers import a package as its files make it. What a function reads of it by name, and what was set anew in the kernel,
-goes along with the function: functions and classes of the user's in place of the package's own, and plain constants,
-of which a worker keeps those that differ from its own. They hold while the function runs, and no longer: what else runs
-there finds the package as it is. What code of packages reads among themselves is not looked at.
+goes along with the function: functions, classes and objects of the user's in place of the package's own, functions and
+classes of packages under a name that is not theirs, and plain constants. A worker keeps those that differ from its own.
+They hold while the function runs, and no longer: what else runs there finds the package as it is. What code of packages
+reads among themselves is not looked at.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import sys
 import types
@@ -20,7 +22,7 @@ from ..errors import UsageError
 from . import brought
 from .capture_entries import ITEM, Entries
 from .module_reads import CONSTANTS, is_own
-from .references import ABSENT, names_used
+from .references import ABSENT, importable, names_used
 from .replacements import MAINS, home
 
 Place = tuple[str, str]  # a module, and a name in it
@@ -30,6 +32,7 @@ _OF_A_PROCESS = frozenset(
     ("sys", "os", "time", "builtins", "threading", "multiprocessing", "logging", "warnings")
 )
 _MOCKS = "unittest.mock"
+_CODE_OF_NUMPY = frozenset(("_ArrayFunctionDispatcher", "ufunc"))  # kinds of its functions
 
 
 def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
@@ -55,19 +58,41 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
 
 def _is_left_out(module: types.ModuleType, name: str) -> bool:
     package = name.partition(".")[0]
-    return package in _OF_A_PROCESS or package in ("__main__", "cellmill") or is_own(module)
+    return package in _OF_A_PROCESS or name == _MOCKS or package in ("__main__", "cellmill") or is_own(module)
 
 
 def _of_name(walk: Entries, namespace: dict[str, Any], module: str, key: str, value: Any) -> None:
     shown = f"{module}.{key}"
-    if type(value) in CONSTANTS:
-        walk.note(ITEM, namespace, key, value, shown)
+    walk.note(ITEM, namespace, key, value, shown)
+    if type(value) in CONSTANTS or _is_anothers(module, key, value):
         walk.package_names[module, key] = value
-    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) or _is_mock(value):
-        walk.note(ITEM, namespace, key, value, shown)
-        if _is_users(value):
-            walk.package_names[module, key] = value
-            walk.follow((value,), shown)
+    elif _is_users(value):
+        walk.package_names[module, key] = value
+        walk.follow((value,), shown)
+
+
+def _is_anothers(module: str, key: str, value: Any) -> bool:
+    """Whether it is a function or class of a package, which is found there, and has another name or package than this
+    name would have, or such a one with arguments. Many are so by themselves (`numpy.abs` is `absolute`): a worker has
+    the same.
+    """
+    if type(value) is functools.partial:
+        return _is_code(value.func) and importable(value.func)
+    if not _is_code(value):
+        return False
+    name, made_in = getattr(value, "__name__", None), getattr(value, "__module__", None)
+    return (name, _package(str(made_in))) != (key, _package(module)) and importable(value)
+
+
+def _is_code(value: Any) -> bool:
+    return (
+        isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+        or type(value).__name__ in _CODE_OF_NUMPY
+    )
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0].lstrip("_")  # `_heapq` has the functions of `heapq`
 
 
 def _is_mock(value: Any) -> bool:
@@ -77,6 +102,12 @@ def _is_mock(value: Any) -> bool:
 def _is_users(value: Any) -> bool:
     if _is_mock(value):
         return True
+    if type(value) is functools.partial:
+        return any(map(_is_users, (value.func, *value.args, *value.keywords.values())))
+    if type(value) is types.MethodType:
+        return _is_users(value.__func__) or _is_users(value.__self__)
+    if not _is_code(value):
+        value = type(value)
     modules = {home(value), getattr(value, "__module__", None)}
     return not modules.isdisjoint(MAINS) or any(is_own(sys.modules.get(module or "")) for module in modules)
 
@@ -143,9 +174,18 @@ def _differing(names: Names, importing: bool) -> Iterator[tuple[Place, Any]]:
         if owner is None:
             continue
         here = vars(owner).get(name, ABSENT)
-        same = type(here) is type(value) and type(value) in CONSTANTS and (here == value or here != here)
-        if not same and here is not value:
+        if here is not value and not _is_equal(here, value):
             yield place, value
+
+
+def _is_equal(here: Any, value: Any) -> bool:
+    if type(here) is not type(value):
+        return False
+    if type(value) is functools.partial:
+        told, of_value = ((each.func, each.args, each.keywords) for each in (here, value))
+        with contextlib.suppress(Exception):  # of the comparison of arrays
+            return bool(told == of_value)
+    return type(value) in CONSTANTS and bool(here == value or here != here)
 
 
 def _set(place: Place, value: Any) -> Any:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,23 @@ def test_settings_that_values_depend_on_count(ex: Executor) -> None:
             assert f.cache_info()[:2] == (2, 2)
         assert f().result() == function()
         assert f.cache_info()[:2] == (3, 2)
+
+
+def test_a_kept_result_hides_no_warning_that_is_to_be_an_error(ex: Executor) -> None:
+    def warns() -> int:
+        warnings.warn("as asked", stacklevel=1)
+        return 1
+
+    f = memo(warns, ex)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert f().result() == f().result() == 1
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="as asked"):
+            f().result()
+        warnings.simplefilter("ignore")
+        assert f().result() == 1
+    assert f.cache_info()[:2] == (1, 3)
 
 
 def test_what_arguments_read_of_modules_counts(
@@ -275,6 +293,15 @@ def test_arguments_of_all_kinds(ex: Executor) -> None:
         UsageError, match=r"a result of repr cannot be kept under these arguments: .*cannot be pickled"
     ):
         f(open(os.devnull))  # noqa: SIM115
+
+
+def test_the_order_of_names_counts_where_a_function_sees_it(ex: Executor) -> None:
+    rows = memo(lambda **row: list(row), ex)
+    assert rows(a=1, b=2).result() == ["a", "b"]
+    assert rows(b=2, a=1).result() == ["b", "a"]
+    named = memo(lambda a, b: [a, b], ex)
+    assert named(a=1, b=2).result() == named(b=2, a=1).result() == [1, 2]
+    assert named.cache_info()[:2] == (1, 1)
 
 
 # -- never stale

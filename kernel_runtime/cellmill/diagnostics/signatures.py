@@ -28,6 +28,14 @@ def limits(function: Any) -> tuple[int, int]:
     return code.co_argcount - len(function.__defaults__ or ()), most
 
 
+def sees_order(function: Any) -> bool:
+    """Whether a call can tell in which order its arguments by name come: it takes any names, or may do so."""
+    function = getattr(function, "__func__", function)
+    return type(function) is not types.FunctionType or bool(
+        function.__code__.co_flags & inspect.CO_VARKEYWORDS
+    )
+
+
 def check_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
     """Raise the TypeError that ``function(*args, **kwargs)`` raises before its first line."""
     if type(function) is types.MethodType:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..backends.map_calls import awaited
-from ..diagnostics.signatures import check_call
+from ..diagnostics.signatures import check_call, sees_order
 from ..errors import UsageError
 from ..futures import Future, SettledOwner, settled
 from ..serialization.function_code import function_name
@@ -68,6 +68,7 @@ class Memo:
         self.run = recording.recorded(function, store.identity, batch=options.batch)
         self.counts = counts or Counts()
         self.of_map = of_map
+        self._sees_order = sees_order(function)
         self._function_key = FunctionKey(function, options.depends_on, generators=of_map)
 
     def base(self) -> bytes:
@@ -101,7 +102,8 @@ class Memo:
     def _digest_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None, base: bytes
     ) -> bytes:
-        given = (*args, *(part for pair in sorted(kwargs.items()) for part in pair)) if kwargs else args
+        named = kwargs.items() if self._sees_order else sorted(kwargs.items())
+        given = (*args, *(part for pair in named for part in pair)) if kwargs else args
         if SIMPLE.issuperset(map(type, given)):
             told = marshal.dumps((base, place, len(args), given), 2)
             return blake2b(told, digest_size=SIZE).digest()

@@ -1,8 +1,10 @@
 """The part of a result's key that comes from settings which values depend on: decimal precision, numpy's, pandas',
-scikit-learn's and RDKit's; none where each is as its library begins with.
+scikit-learn's and RDKit's, and filters that make errors of warnings; none where each is as its library begins with.
 """
 
 from __future__ import annotations
+
+import warnings
 
 from ..backends.scheduled.settings_watch import SettingsWatch
 from ..process_context.settings import Settings
@@ -27,7 +29,9 @@ def told(*, figures: bool) -> bytes:
     latest = _latest
     if latest is None or latest[0] is not now:
         latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
-    return latest[1] + latest[2] if figures else latest[1]
+    found = latest[1] + latest[2] if figures else latest[1]
+    errors = [each for each in warnings.filters if each[0] == "error"]  # a warning ends a call then
+    return found + repr(errors).encode() if errors else found
 
 
 def _bytes_of(settings: Settings) -> bytes:

@@ -210,8 +210,10 @@ class Structure:
     # -- the content of a value that can change
 
     def _content(self, value: Any, kind: type) -> bytes:
-        if kind is list or kind is collections.deque:
-            return kind.__name__.encode() + self._refs(value)
+        if kind is list:
+            return b"list" + self._refs(value)
+        if kind is collections.deque:
+            return b"deque" + self._refs((value.maxlen, *value))
         if kind is dict or kind is collections.OrderedDict or kind is collections.Counter:
             return kind.__name__.encode() + self._refs(part for pair in value.items() for part in pair)
         if kind is collections.defaultdict:

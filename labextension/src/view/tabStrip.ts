@@ -134,6 +134,12 @@ export class TabStrip {
 
   private _addButton(kind: TabKind): HTMLButtonElement {
     const head = button(this._list, 'cellmill-tab', () => this.choose(kind.id));
+    // With the press, as in JupyterLab: what comes above may move the head away before the button is let go.
+    head.addEventListener('pointerdown', event => {
+      if (event.pointerType === 'mouse' && event.button === 0) {
+        this.choose(kind.id);
+      }
+    });
     head.id = `${this._prefix}-${kind.id}`;
     head.dataset.tab = kind.id;
     head.setAttribute('role', 'tab');

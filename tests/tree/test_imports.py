@@ -39,6 +39,7 @@ LAYERS = [
         "cell_output.recent",
         "cell_output.tail",
         "process_context.reporting",
+        "process_context.modules_by_file",
         "process_context.native_threads",
         "process_context.settings",
         "process_context.library_settings",

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ..process_context.modules_by_file import ModuleFile, module_file
 from .import_log import Imported, Version, users_own, version_of
 from .module_sources import Source, digest_of, is_made_of, process_began, text_of
 
@@ -60,14 +61,17 @@ class KernelModules:
         self.by_autoreload: Callable[[str, str], Reloaded | None] = lambda name, path: None
         self._held: dict[str, _Held] = {}
         self._others: set[str] = {"__main__", "__mp_main__"}
+        self.generation = 0  # counts changes of what is held
+        self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
     def note(self) -> bool:
         """Find modules that were imported or brought up to date since the last time; whether there was one of those."""
         anew = False
         loaded = sys.modules.copy()
         for name, held_before in self._held.items():
-            if name not in loaded:
+            if name not in loaded and held_before.spec is not None:
                 held_before.spec = None
+                self.generation += 1
         for name in set(loaded) - self._others:
             found = _source_of(name)
             if found is None:
@@ -80,6 +84,7 @@ class KernelModules:
                 version = version_of(path)
                 if version is not None:
                     held = self._held[name] = _Held(name, path, spec, version)
+                    self.generation += 1
             if held is not None:
                 anew = self._ask_autoreload(held) or anew
         return anew
@@ -111,6 +116,20 @@ class KernelModules:
             for name, held in list(self._held.items())
             if held.source is not None and held.spec is not None and held.spec.name == name
         }
+
+    def elsewhere(self, directory: str) -> tuple[ModuleFile, ...]:
+        """Return those that an import would not find, in this directory and with the present module path."""
+        now = self.generation, directory, tuple(sys.path)
+        if self._elsewhere[0] != now:
+            specs = [held.spec for held in list(self._held.values()) if held.spec is not None]
+            found = [file for spec in specs if (file := module_file(spec)) is not None]
+            self._elsewhere = now, tuple(found)
+        return self._elsewhere[1]
+
+    def is_other(self, name: str, path: str) -> bool:
+        """Whether this process has a module of this name from another file."""
+        held = self._held.get(name)
+        return held is not None and held.spec is not None and held.path != path
 
     def text(self, name: str) -> bytes | None:
         """Return the text that a module was loaded from."""

@@ -59,15 +59,15 @@ _left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref
 
 def is_own(module: Any) -> bool:
     """Whether it is a module of the user's, which workers import."""
-    if type(module) is not types.ModuleType:
+    if not issubclass(type(module), types.ModuleType):
         return False
+    names = vars(module)  # of those whose class is their own, which may make attributes when asked
     found = _own.get(module)
     if found is None:
-        name = getattr(module, "__name__", "__main__")
-        file = getattr(module, "__file__", None)
-        found = name not in MAINS and bool(file) and users_own(str(file))
+        file = names.get("__file__")
+        found = names.get("__name__", "__main__") not in MAINS and bool(file) and users_own(str(file))
         _own[module] = found
-    return found and sys.modules.get(module.__name__) is module
+    return found and sys.modules.get(names["__name__"]) is module
 
 
 def of_users(code: Any) -> bool:
@@ -285,6 +285,7 @@ def _read(
         if value is ABSENT:
             if (module.__name__, key) in _brought:
                 walk.reads[module.__name__, key] = Gone
+            walk.follow((namespace.get("__getattr__"),), shown)  # which makes it when it is asked for
             continue
         walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
         if _is_data(value):

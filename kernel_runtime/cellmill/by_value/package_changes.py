@@ -37,9 +37,9 @@ _CODE_OF_NUMPY = frozenset(("_ArrayFunctionDispatcher", "ufunc"))  # kinds of it
 
 def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
     """Add what code reads by name from a package's module that it refers to, and from modules in it."""
-    if walk.in_worker or type(value) is not types.ModuleType:
+    if walk.in_worker or not issubclass(type(value), types.ModuleType):
         return
-    todo, seen = [value], set[int]()
+    todo, seen = list[Any]([value]), set[int]()
     used = names_used(code)
     while todo:
         module = todo.pop()
@@ -50,13 +50,13 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
         namespace = vars(module)
         for key in used & namespace.keys():
             found = namespace[key]
-            if type(found) is types.ModuleType:
+            if issubclass(type(found), types.ModuleType):
                 todo.append(found)
             elif not key.startswith("__"):
                 _of_name(walk, namespace, name, key, found)
 
 
-def _is_left_out(module: types.ModuleType, name: str) -> bool:
+def _is_left_out(module: Any, name: str) -> bool:
     package = name.partition(".")[0]
     return package in _OF_A_PROCESS or name == _MOCKS or package in ("__main__", "cellmill") or is_own(module)
 

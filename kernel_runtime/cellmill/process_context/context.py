@@ -10,7 +10,8 @@ import sys
 import time
 from typing import NamedTuple
 
-from . import native_threads, reporting, settings
+from . import modules_by_file, native_threads, reporting, settings
+from .modules_by_file import ModuleFile
 from .reporting import Reporting
 from .settings import Settings
 
@@ -49,6 +50,7 @@ class ProcessContext(NamedTuple):
     settings: Settings = Settings()
     native_threads: int = 0  # of numeric libraries, unless the environment says otherwise; 0: as they like
     of_process: OfProcess = OfProcess()
+    files: tuple[ModuleFile, ...] = ()  # of modules that are not found by the path
 
     def variables(self) -> dict[str, str]:
         """The environment, with the number of native threads."""
@@ -80,6 +82,8 @@ def adopt(context: ProcessContext, before: ProcessContext | None = None) -> None
     if context.path != before.path:
         sys.path[:] = context.path
         importlib.invalidate_caches()
+    if context.files != before.files:
+        modules_by_file.put(context.files)
     reporting.apply(context.reporting, before.reporting)
     if context.settings != before.settings:
         settings.put(context.settings, before.settings)

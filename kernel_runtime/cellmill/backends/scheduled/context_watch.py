@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ... import run_registry
+from ...by_value import kernel_modules
 from ...process_context import context, reporting
 from ...process_context.context import OfProcess, ProcessContext
 from ...process_context.reporting import Reporting, ReportingWatch
@@ -21,13 +22,20 @@ def current_context() -> ProcessContext:
     except FileNotFoundError:
         directory = "/"
     return ProcessContext(
-        directory, dict(os.environ), list(sys.path), reporting.read(), of_process=context.read()
+        directory,
+        dict(os.environ),
+        list(sys.path),
+        reporting.read(),
+        of_process=context.read(),
+        files=kernel_modules.modules.elsewhere(directory),
     )
 
 
 def context_for_clusters(settings: Settings) -> ProcessContext:
-    """Return the same for processes of others, whose locale, time zone and umask stay theirs."""
-    return current_context()._replace(settings=settings, of_process=OfProcess())
+    """Return the same for processes of others, whose locale, time zone and umask stay theirs; modules come by their
+    texts.
+    """
+    return current_context()._replace(settings=settings, of_process=OfProcess(), files=())
 
 
 _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
@@ -35,11 +43,11 @@ _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without 
 
 class ContextWatch:
     """Notices that the directory, the environment, the path, the program's arguments, the locale, the time zone, the
-    umask, filters of warnings or log levels changed since the last look.
+    umask, filters of warnings, log levels or the files of modules changed since the last look.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings, OfProcess] | None = None
+        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings, OfProcess, Any] | None = None
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)
@@ -63,7 +71,7 @@ class ContextWatch:
             directory = os.getcwd()
         except FileNotFoundError:
             directory = "/"
-        of_process = context.read()
+        of_process, files = context.read(), kernel_modules.modules.elsewhere(directory)
         seen = self._seen
         if seen is not None and seen == (
             directory,
@@ -72,8 +80,10 @@ class ContextWatch:
             report,
             self.settings,
             of_process,
+            files,
         ):
             return False
         self.path, self.arguments = list(sys.path), list(sys.argv)
-        self._seen = (directory, dict(_RAW_ENVIRONMENT), self.path, report, self.settings, of_process)
+        environment = dict(_RAW_ENVIRONMENT)
+        self._seen = (directory, environment, self.path, report, self.settings, of_process, files)
         return True

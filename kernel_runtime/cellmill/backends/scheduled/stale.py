@@ -43,6 +43,7 @@ class StaleModules:
         self._outdated: dict[str, tuple[str, Version]] = {}  # in the kernel
         self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
         self._count = 0  # of modules in this process then
+        self._generation = 0  # of the user's own ones then
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
         """A worker tells what it has imported, or has had from the start."""
@@ -76,6 +77,20 @@ class StaleModules:
             self._functions.look_up_again()
         if new_cell or anew:
             self._compare()
+        if kernel_modules.modules.generation != self._generation:
+            self._generation = kernel_modules.modules.generation
+            self._look_for_others()
+
+    def _look_for_others(self) -> None:
+        """New workers in the place of those that have a module of another file under the name of one of the kernel."""
+        is_other = kernel_modules.modules.is_other
+        stale = [
+            worker
+            for worker, modules in list(self._held.items())
+            if any(is_other(module.name, path) for path, module in list(modules.items()))
+        ]
+        if stale:
+            self._renew(stale, False)
 
     def _compare(self) -> None:
         outdated_here = kernel_modules.modules.outdated()

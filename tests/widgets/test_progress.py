@@ -200,6 +200,23 @@ def test_nothing_is_said_of_a_cell_that_shares_the_workers_with_an_earlier_one(
     notebook.run("early.result()").ok()
 
 
+def test_executors_that_are_gone_before_the_cell_ends(notebook: Notebook) -> None:
+    source = """
+import gc, cellmill
+def work():
+    with cellmill.Executor(backend="inline") as ex:
+        return list(ex.map(abs, range(-3, 0)))
+for _ in range(5):
+    print(work())
+    gc.collect()
+"""
+    for _ in range(3):
+        output = notebook.run(source).ok()
+        assert output.stdout == "[3, 2, 1]\n" * 5
+        assert output.stderr == ""
+    notebook.run("%%pfor --name nap x in range(16)\nimport time\ntime.sleep(0.15)").ok()
+
+
 def test_disable_and_enable(notebook: Notebook) -> None:
     notebook.run("import cellmill_widgets.progress as progress\nprogress.disable()\nprogress.disable()").ok()
     assert not notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)").ok().displays

@@ -87,14 +87,15 @@ class _Cell:
         self.shown = False
         self.epoch = 0
         self.began = math.inf
-        self.backends: set[weakref.ref[Any]] = set()
+        self.backends: list[weakref.ref[Any]] = []  # no set: one that is gone may have no hash
 
     def add(self, run: Run, backend: weakref.ref[Any]) -> None:
         """A run began in this cell, on this backend."""
         self.tracks.append(_Track(run, run.started_ns / 1e9))
         self.epoch = run.epoch
         self.began = min(self.began, run.started_ns / 1e9)
-        self.backends.add(backend)
+        if backend not in self.backends:
+            self.backends.append(backend)
 
     def account(self) -> str:
         """Return where the time of all its tasks went, in a sentence; "" where that is not known of these alone."""

@@ -7,6 +7,7 @@ import functools
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -210,3 +211,12 @@ def test_arrays_of_ctypes(fresh: Executor) -> None:
         products, back = fresh.submit(of_those, numbers).result(SECONDS)
         assert products == [first**2, 4, 9]
         assert type(back) is ctypes.c_double * 3
+
+
+def test_mocks_of_the_magic_kind(fresh: Executor) -> None:
+    """Whose classes answer each look at a method with another mock: what looks through them ends all the same."""
+    database = MagicMock()
+    database.get.return_value = 3
+    assert fresh.submit(lambda given: given.get(1), database).result(SECONDS) == 3
+    assert fresh.submit(lambda: database.get(1)).result(SECONDS) == 3
+    assert list(fresh.map(lambda given: given.get(1), [database] * 3)) == [3] * 3

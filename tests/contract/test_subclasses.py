@@ -4,6 +4,10 @@ does when it is filled.
 
 from __future__ import annotations
 
+import collections
+import datetime
+import decimal
+import fractions
 from collections.abc import Callable
 from typing import Any
 
@@ -82,7 +86,56 @@ class Measured(numpy.ndarray):  # type: ignore[name-defined,misc]
         self.unit = getattr(source, "unit", None)
 
 
+class Tally(collections.Counter[str]):
+    """Has a label."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+
+
+class Groups(collections.defaultdict[str, list[int]]):
+    """Knows what its members are."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(list)
+        self.title = title
+
+
+class Money(decimal.Decimal):
+    """Has a unit."""
+
+    def __new__(cls, value: str, unit: str) -> Money:
+        made = super().__new__(cls, value)
+        made.unit = unit  # type: ignore[attr-defined]
+        return made
+
+
+class Share(fractions.Fraction):
+    """Is made of a percentage."""
+
+    def __new__(cls, percent: int) -> Share:
+        return super().__new__(cls, percent, 100)
+
+
+class Moment(datetime.datetime):
+    """Is made of nothing, and has a note."""
+
+    def __new__(cls, *given: Any) -> Moment:
+        return super().__new__(cls, *(given or (2026, 1, 2, 3, 4)), tzinfo=datetime.UTC)
+
+
+class Span(datetime.timedelta):
+    """Has attributes."""
+
+
 def objects() -> list[Any]:
+    tally = Tally("birds")
+    tally.update("aab")
+    groups = Groups("g")
+    groups["a"].append(1)
+    moment, span, share = Moment(), Span(1, 2), Share(25)
+    moment.note = span.note = share.note = "kept"  # type: ignore[attr-defined]
     doubling = Doubling()
     doubling["a"] = 1
     tens = Tens()
@@ -106,6 +159,12 @@ def objects() -> list[Any]:
         measured,
         large,
         hard,
+        tally,
+        groups,
+        Money("1.50", "EUR"),
+        moment,
+        span,
+        share,
     ]
 
 
@@ -121,9 +180,12 @@ def shown(thing: Any) -> Any:
         content = ["itself" if each is thing else each for each in thing]
     elif isinstance(thing, (set, frozenset)):
         content = sorted(thing)
-    else:
+    elif isinstance(thing, (tuple, str, int)):
         content = next(base for base in (tuple, str, int) if isinstance(thing, base))(thing)
-    return type(thing).__name__, content, getattr(thing, "__dict__", {}), getattr(thing, "name", None)
+    else:
+        content = str(thing)
+    more = getattr(thing, "name", None), getattr(thing, "default_factory", None)
+    return type(thing).__name__, content, getattr(thing, "__dict__", {}), *more
 
 
 def of_a_cell() -> list[Any]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -30,6 +34,10 @@ _FILLED: dict[type, tuple[str, ...]] = {  # how plain pickle reads each, and mak
     **dict.fromkeys((str, bytes, int, float, complex), ("__new__",)),
     bytearray: ("__new__", "__init__"),
 }
+_BY_ARGUMENTS = (Decimal, Fraction, datetime, date, time, timedelta)  # made anew by arguments of their own
+_WITHOUT_ATTRIBUTES = frozenset(
+    (Counter, defaultdict, *_BY_ARGUMENTS)
+)  # whose pickles leave out a subclass's
 READ: dict[type, Callable[[Any], Any]] = {
     dict: lambda value: dict(dict.items(value)),
     set: lambda value: set(set.__iter__(value)),
@@ -37,6 +45,8 @@ READ: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
     **{kind: kind.__pos__ for kind in (int, float, complex)},
     **{kind: partial(_whole, kind) for kind in (list, tuple, bytes, bytearray)},
+    Counter: lambda value: dict(dict.items(value)),
+    defaultdict: lambda value: (value.default_factory, dict(dict.items(value))),
 }
 _OWN_WAYS = (
     "__reduce_ex__",
@@ -48,12 +58,18 @@ _OWN_WAYS = (
 )
 
 
+_REDUCERS = _OWN_WAYS[:2]
+
+
 @functools.lru_cache(maxsize=1024)
 def filled_as(kind: type) -> type | None:
-    """Return the built-in base of a class that changes how that is filled, and leaves its pickling to Python."""
-    if not kind.__flags__ & 1 << 9:
+    """Return the base, of Python's, of a class that changes how that is filled, and leaves its pickling to Python."""
+    if not kind.__flags__ & 1 << 9 or kind in _WITHOUT_ATTRIBUTES:
         return None
-    base = next((each for each in kind.__mro__ if not each.__flags__ & 1 << 9), type(None))
+    bases = (each for each in kind.__mro__ if not each.__flags__ & 1 << 9 or each in _WITHOUT_ATTRIBUTES)
+    base = next(bases, type(None))
+    if base in _WITHOUT_ATTRIBUTES:
+        return base if all(getattr(kind, name) is getattr(base, name) for name in _REDUCERS) else None
     if base not in _FILLED:
         return None
     named = (each for each in kind.__mro__ if {"_fields", "_make"} <= vars(each).keys())  # a named tuple
@@ -113,6 +129,8 @@ def reduced(value: Any) -> tuple[Any, ...] | None:
         make, arguments, state = value.__reduce__()
         return make, arguments, (state, left_out), None, None, fill_array
     state = value.__getstate__()
+    if base in _BY_ARGUMENTS:
+        return _of, (base, kind, *base.__reduce_ex__(value, 5)[1]), state, None, None, _put
     content = READ[base](value)
     if base in _FILL:
         return _empty, (base, kind), (content, state, base), None, None, _fill
@@ -123,8 +141,8 @@ def _empty(base: Any, kind: type) -> Any:
     return base.__new__(kind)
 
 
-def _of(base: Any, kind: type, content: Any) -> Any:
-    return base.__new__(kind, content)
+def _of(base: Any, kind: type, *content: Any) -> Any:
+    return base.__new__(kind, *content)
 
 
 def _put(value: Any, state: Any) -> None:
@@ -136,7 +154,14 @@ def _put(value: Any, state: Any) -> None:
         setattr(value, name, part)
 
 
+def _fill_default(value: Any, content: tuple[Any, dict[Any, Any]]) -> None:
+    vars(defaultdict)["default_factory"].__set__(value, content[0])
+    dict.update(value, content[1])
+
+
 _FILL: dict[type, Callable[..., Any]] = {
+    Counter: dict.update,
+    defaultdict: _fill_default,
     list: list.extend,
     dict: dict.update,
     set: set.update,

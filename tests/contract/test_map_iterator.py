@@ -8,13 +8,14 @@ import operator
 import pickle
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from cellmill import Executor
 from tests.contract.abilities import later
 from tests.support import tasks
-from tests.support.helpers import Gate
+from tests.support.helpers import SECONDS, Gate
 
 
 def test_tells_function_and_progress(ex: Executor) -> None:
@@ -122,3 +123,21 @@ def test_takes_its_input_in_the_loops_thread(ex: Executor) -> None:
 
     assert asyncio.run(read()) == sum(range(50)) * 2
     assert threads == {threading.get_ident()}
+
+
+def test_threads_that_read_one_map_share_its_results(ex: Executor) -> None:
+    """As they do those of Python's own `map`: each result goes to one of them, and all end with it."""
+    for _ in range(5):
+        results = ex.map(tasks.double, range(500), chunksize=1)
+        found: list[int] = []
+
+        def read(results: Any = results, found: list[int] = found) -> None:
+            for value in results:
+                found.append(value)
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        assert sorted(found) == [2 * x for x in range(500)]

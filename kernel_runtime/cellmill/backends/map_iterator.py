@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
@@ -60,6 +61,7 @@ class MapIterator(chain[Any]):
     _source: Source
     _piece: _Piece
     _given: Generator[Iterator[Any], None, None]
+    _kept: tuple[Any, ...]
 
     def close(self) -> None:
         """Read no more. What has not begun is cancelled; where no result was read yet, all of it runs."""
@@ -130,9 +132,23 @@ def reading(source: Source) -> MapIterator:
     """An iterator over the results."""
     piece = _Piece()
     given = _pieces(source, piece)
-    made = cast(MapIterator, MapIterator.from_iterable(iter(bounded_next(given.__next__), _NEVER)))
+    step = bounded_next(_one_at_a_time(given, piece))
+    steps = iter(step, _NEVER)
+    made = cast(MapIterator, MapIterator.from_iterable(steps))
+    made._kept = step, steps  # `chain` lets go of them at the end, while other threads may be within
     made._source, made._piece, made._given = source, piece, given
     return made
+
+
+def _one_at_a_time(given: Iterator[Iterator[Any]], piece: _Piece) -> Callable[[], Iterator[Any]]:
+    """What brings the next piece: one thread waits for it, and others that read the same map share it then."""
+    lock = threading.RLock()
+
+    def step() -> Iterator[Any]:
+        with lock:
+            return map(list.pop, piece.turns) if piece.left else next(given)
+
+    return step
 
 
 def _pieces(source: Source, piece: _Piece) -> Generator[Iterator[Any], None, None]:

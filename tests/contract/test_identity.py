@@ -91,3 +91,20 @@ def test_what_is_no_other_in_a_task(ex: Executor) -> None:
         assert list(ex.map(number, [node, Node(3)])) == [3, 5]
         assert ex.submit(found, equals[1]).result(SECONDS)
         assert list(ex.map(found, equals)) == [True] * 3
+
+
+def test_within_the_arguments_of_each_call(ex: Executor) -> None:
+    """Also where they come again in call after call."""
+
+    def same(one: Any, other: Any) -> bool:
+        return one is other
+
+    def within(one: Any, many: list[Any]) -> bool:
+        return one is many[0]
+
+    for thing in (Node(1), [1], {"a": 1}):
+        assert ex.submit(same, thing, other=thing).result(SECONDS)
+        assert list(ex.map(same, [thing] * 3, [thing] * 3)) == [True] * 3
+        assert list(ex.starmap(same, [(thing, thing)] * 3)) == [True] * 3
+        assert list(ex.map(within, [thing] * 3, [[thing] for _ in range(3)])) == [True] * 3
+        assert list(ex.map(same, [thing] * 3, [[thing] for _ in range(3)])) == [False] * 3

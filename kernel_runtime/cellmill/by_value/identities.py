@@ -41,13 +41,14 @@ def look(given: Iterable[Any], captured: Captured, name: str, function: Any = No
     that is one of those ``captured``.
     """
     for each in given:
-        for part in chain((each,), _members(each)):
+        for part in chain((each,), members(each)):
             if id(part) in captured:
                 _tell(part, name, function)
                 return
 
 
-def _members(value: Any) -> tuple[Any, ...]:
+def members(value: Any) -> tuple[Any, ...]:
+    """The first members of a container."""
     kind = type(value)
     if kind is dict:
         return first_of(chain(value, value.values()), _MOST_MEMBERS)

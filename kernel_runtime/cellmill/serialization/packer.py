@@ -171,7 +171,8 @@ class Packer:
         try:
             before, self._before = self._before, item if self._quiet else None
             if type(item) is tuple and type(before) is tuple and len(before) == len(item):
-                if any(new is old and not _easy(new) for new, old in zip(item, before, strict=True)):
+                again = any(new is old and not _easy(new) for new, old in zip(item, before, strict=True))
+                if again and _are_apart(item):
                     return tuple([part if _easy(part) else self._once(part) for part in item])
             elif item is before:
                 return self._once(item)
@@ -262,6 +263,13 @@ class Packer:
         made = payload.explain_argument(self._name, args, {}, error)
         made.__cause__ = error
         return made
+
+
+def _are_apart(parts: tuple[Any, ...]) -> bool:
+    """Whether no object comes twice, by itself or in a container: parts that are packed by themselves do not share."""
+    found = [id(part) for part in parts if not _easy(part)]
+    within = (id(each) for part in parts for each in identities.members(part))
+    return len({*found}) == len(found) and {*found}.isdisjoint(within)
 
 
 def _easy(part: Any) -> bool:

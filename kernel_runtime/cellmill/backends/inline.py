@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import os
 import threading
 import time
@@ -313,11 +314,14 @@ def _of_one(function: Any, item: Any) -> Any:
 
 
 def _resolved(value: Any) -> Any:
-    """The value with the results of futures in it, also inside lists, tuples and dicts, in their places."""
+    """The value itself, or where futures are in it, also inside lists, tuples and dicts, a copy with their results."""
     if isinstance(value, Future):
         return value.result()
-    if type(value) in (list, tuple):
-        return type(value)(_resolved(v) for v in value)
-    if type(value) is dict:
-        return {k: _resolved(v) for k, v in value.items()}
-    return value
+    kind = type(value)
+    if kind not in (list, tuple, dict):
+        return value
+    held = list(value.values() if kind is dict else value)
+    parts = [_resolved(each) for each in held]
+    if all(map(operator.is_, parts, held)):
+        return value
+    return dict(zip(value, parts, strict=True)) if kind is dict else kind(parts)

@@ -16,7 +16,7 @@ import pytest
 
 from cellmill import Executor
 from tests.support import tasks
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Gate
 
 
 def test_current_directory(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +71,30 @@ def test_changes_between_calls_in_a_row(pool: Executor, tmp_path: Path) -> None:
         os.environ.pop("CELLMILL_TEST", None)
     seen = [f.result() for f in directories]
     assert all(at == before or folders.index(Path(at)) >= i for i, at in enumerate(seen))
+
+
+def test_changes_while_tasks_wait_are_told(
+    fresh: Executor, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notices_anew: None
+) -> None:
+    """Those that have not begun see them, other than at their call."""
+    fresh.submit(os.getpid).result(SECONDS)
+    held = [fresh.submit(tasks.hold, gate.folder, i) for i in range(2)]
+    gate.wait_started(2)
+    waiting = [fresh.submit(os.getcwd) for _ in range(8)]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CELLMILL_TEST_MODE", "other")
+    with (
+        pytest.warns(RuntimeWarning, match=r"the working directory changed while \d+ tasks had not begun"),
+        pytest.warns(RuntimeWarning, match=r"os\.environ\['CELLMILL_TEST_MODE'\] changed while"),
+    ):
+        waiting.append(fresh.submit(os.getcwd))
+    gate.release(2)
+    assert [each.result(SECONDS) for each in held] == [0, 1]
+    assert waiting[-1].result(SECONDS) == str(tmp_path)
+    monkeypatch.setenv("CELLMILL_TEST_MODE", "third")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fresh.submit(os.getcwd).result(SECONDS) == str(tmp_path)
 
 
 def test_path(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -338,6 +338,7 @@ class LanePool:
         self.modules.look()
         if not self.context.changed():
             return
+        self.context.tell(self.scheduler)
         context = context_for_clusters(self.context.settings)
         for index in list(self.members):
             self.requests.send(index, 0, (CONTEXT, context))

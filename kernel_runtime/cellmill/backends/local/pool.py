@@ -344,6 +344,7 @@ class Pool:
         self.modules.look()
         if not self.context.changed() or zygote_client._shared is None:
             return
+        self.context.tell(self._scheduler)
         try:
             context = zygote_client.shared().update_context()
         except BackendError:

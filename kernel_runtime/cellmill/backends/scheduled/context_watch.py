@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import run_registry
 from ...by_value import kernel_modules
+from ...diagnostics import notices
 from ...process_context import context, reporting
 from ...process_context.context import OfProcess, ProcessContext
+from ...process_context.modules_by_file import ModuleFile
 from ...process_context.reporting import Reporting, ReportingWatch
 from ...process_context.settings import Settings
-from .scheduler import with_gil
+from .scheduler import Scheduler, check, ffi, with_gil
 
 
 def current_context() -> ProcessContext:
@@ -41,13 +43,41 @@ def context_for_clusters(settings: Settings) -> ProcessContext:
 _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
 
 
+class _Seen(NamedTuple):
+    """The process context at a look."""
+
+    directory: str
+    environment: dict[Any, Any]
+    path: list[str]
+    report: Reporting
+    settings: Settings
+    of_process: OfProcess
+    files: tuple[ModuleFile, ...]
+
+    def differing(self, before: _Seen) -> list[str]:
+        """What of this tasks that wait would see otherwise than they were to, in words."""
+        found = ["the working directory"] if self.directory != before.directory else []
+        now, was = self.environment, before.environment
+        names = sorted(os.fsdecode(name) for name in {*now, *was} if now.get(name) != was.get(name))
+        found += [f"os.environ[{name!r}]" for name in names[:_MOST_NAMED]]
+        if self.report[:3] != before.report[:3]:
+            found.append("filters of warnings or levels of loggers")
+        if self.of_process[:2] != before.of_process[:2]:
+            found.append("the locale or the time zone")
+        return found
+
+
+_MOST_NAMED = 3  # variables of the environment
+
+
 class ContextWatch:
     """Notices that the directory, the environment, the path, the program's arguments, the locale, the time zone, the
     umask, filters of warnings, log levels or the files of modules changed since the last look.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seen: tuple[str, dict[Any, Any], list[str], Reporting, Settings, OfProcess, Any] | None = None
+        self._seen: _Seen | None = None
+        self._differs: list[str] = []
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)
@@ -85,5 +115,21 @@ class ContextWatch:
             return False
         self.path, self.arguments = list(sys.path), list(sys.argv)
         environment = dict(_RAW_ENVIRONMENT)
-        self._seen = (directory, environment, self.path, report, self.settings, of_process, files)
+        self._seen = _Seen(directory, environment, self.path, report, self.settings, of_process, files)
+        self._differs = [] if seen is None else self._seen.differing(seen)
         return True
+
+    def tell(self, scheduler: Scheduler) -> None:
+        """Warn of tasks that have not begun: they will see what has changed at the last look."""
+        if not self._differs:
+            return
+        stats = ffi.new("csched_stats_t *")
+        check(with_gil.csched_stats(scheduler.handle, stats), "asking for figures")
+        waiting = stats.waiting + stats.queued
+        for what in self._differs if waiting else ():
+            notices.give(
+                ("context", what),
+                f"{what} changed while {waiting:,} {'tasks' if waiting > 1 else 'task'} had not begun: they may see "
+                "what is so now, and not what was so at their call. Take their results before the change, or give them what "
+                "they need as an argument.",
+            )

@@ -130,6 +130,6 @@ class ContextWatch:
             notices.give(
                 ("context", what),
                 f"{what} changed while {waiting:,} {'tasks' if waiting > 1 else 'task'} had not begun: they may see "
-                "what is so now, and not what was so at their call. Take their results before the change, or give them what "
-                "they need as an argument.",
+                "what is so now, and not what was so at their call. Take their results before the change, or give them "
+                "what they need as an argument.",
             )

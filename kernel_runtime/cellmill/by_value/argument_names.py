@@ -284,11 +284,11 @@ class _Around:
             return self.__wrapped__(*args, **kwargs)
 
 
-def call_pickled(data: bytes) -> None:
-    """Make a call as `pickled_call` has sent it."""
+def call_pickled(data: bytes, *, own_process: bool = True) -> None:
+    """Make a call as `pickled_call` has sent it. ``own_process``: this process has functions of one program alone."""
     names, call = pickle.loads(data)
     function, args = pickle.loads(call)
-    with found_by_name(names), noting_own():
+    with found_by_name(names), noting_own(function if own_process else None):
         function(*args)
 
 

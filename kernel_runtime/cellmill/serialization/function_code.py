@@ -23,6 +23,7 @@ from ..by_value.references import (
     unwrapped,
 )
 from ..by_value.watched import Watched, process_look_of
+from ..by_value.worker_data import put_own
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
 from . import payload, read_only
@@ -167,6 +168,7 @@ def load_function(view: memoryview) -> FunctionBlob:
     blob: FunctionBlob = payload.decode(view)
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    put_own(blob.function)
     function = first_calls(blob.function)
     brought = Brought(blob.reads) if blob.reads else None
     if brought is not None:

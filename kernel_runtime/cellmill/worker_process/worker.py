@@ -23,7 +23,7 @@ from ..by_value import import_log, pickling, watched
 from ..by_value.argument_names import call_pickled, found_by_name
 from ..by_value.first_calls import FirstCalls
 from ..by_value.watched import CHANGES
-from ..by_value.worker_data import noting_own
+from ..by_value.worker_data import globals_made_here, noting_own
 from ..errors import InternalError, PayloadError
 from ..process_context.context import adopt
 from ..process_context.settings import under
@@ -410,9 +410,12 @@ class Worker:
             self.config["context"] = body
         elif kind == CALL:
             try:
-                function = watched.bare(load_function(memoryview(body)).function)
-                with noting_own():
-                    reply: Any = (True, function())
+                function = load_function(memoryview(body)).function
+                before = globals_made_here()
+                with noting_own(function):
+                    reply: Any = (True, watched.bare(function)())
+                if globals_made_here() != before:
+                    self.functions.clear()  # they are loaded anew, with these
                 encoded = payload.encode(reply)
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))

@@ -86,6 +86,7 @@ class LanePool:
         self.closed = False
         self.context = ContextWatch(base)
         self.modules = SentModules(self, host.functions, shipping, look_again)
+        options.tell_of_globals()
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper, engine.owns)
         self.remotes: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their remote workers

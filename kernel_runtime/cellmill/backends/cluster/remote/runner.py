@@ -271,9 +271,9 @@ class RemoteRunner:
             return False
         if request == CALL:
             try:
-                function = watched.bare(load_function(memoryview(content)).function)
+                function = load_function(memoryview(content)).function
                 with noting_own():
-                    encoded = payload.encode((True, function()))
+                    encoded = payload.encode((True, watched.bare(function)()))
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
@@ -337,7 +337,7 @@ class RemoteRunner:
             for name in settings["preload"]:
                 __import__(name)
             if initializer is not None:
-                call_pickled(initializer)
+                call_pickled(initializer, own_process=False)
         finally:
             self.thread = 0
             self.output.end()

@@ -88,6 +88,18 @@ def test_a_worker_has_the_other_one(ex: Executor, places: Places) -> None:
     agree(ex, places.load())
 
 
+def test_found_by_the_path_again(ex: Executor, places: Places) -> None:
+    """Workers that begin then have no file for it any more."""
+    spec = importlib.util.spec_from_file_location(places.name, places.here / f"{places.name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[places.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    agree(ex, module)
+    sys.path.insert(0, str(places.other))
+    agree(ex, importlib.reload(module))
+
+
 @pytest.mark.parametrize("package", [False, True], ids=["module", "package"])
 def test_loaded_from_a_file_under_a_name_of_its_own(ex: Executor, places: Places, package: bool) -> None:
     file = places.here / f"{places.name}.py"

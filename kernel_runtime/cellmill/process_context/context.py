@@ -82,8 +82,7 @@ def adopt(context: ProcessContext, before: ProcessContext | None = None) -> None
     if context.path != before.path:
         sys.path[:] = context.path
         importlib.invalidate_caches()
-    if context.files != before.files:
-        modules_by_file.put(context.files)
+    modules_by_file.put(context.files)  # in any case: a fork has those of the process that it comes from
     reporting.apply(context.reporting, before.reporting)
     if context.settings != before.settings:
         settings.put(context.settings, before.settings)

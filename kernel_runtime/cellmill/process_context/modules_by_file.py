@@ -50,7 +50,10 @@ _finder = _Finder()
 
 def put(files: Iterable[ModuleFile]) -> None:
     """Have imports of this process find these, and none of those before, ahead of all others."""
-    _finder.files = {file.name: file for file in files}
+    found = {file.name: file for file in files}
+    if found == _finder.files:
+        return
+    _finder.files = found
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
     if _finder.files:

@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -145,6 +146,33 @@ def test_directory_that_is_gone(pool: Executor, tmp_path: Path, monkeypatch: pyt
         assert pool.submit(tasks.double, 1).result() == 2
     finally:
         os.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("flags", [(), ("-O",), ("-OO", "-X", "utf8", "-X", "dev")], ids=" ".join)
+def test_flags_of_the_interpreter(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """With -O there are no assertions in modules of the user's, in the program and in its tasks."""
+    (tmp_path / "checked.py").write_text("def root(x):\n    assert x > 0, 'no root'\n    return -x\n")
+    script = tmp_path / "script.py"
+    script.write_text("""
+import sys, checked
+from cellmill import Executor
+
+def outcome(function, *args):
+    try:
+        return function(*args)
+    except AssertionError as error:
+        return str(error)
+
+def flags():
+    return sys.flags.optimize, sys.flags.utf8_mode, sys.flags.dev_mode
+
+with Executor(1) as ex:
+    assert ex.submit(outcome, checked.root, -1).result() == outcome(checked.root, -1)
+    if ex.submit(flags).result() != flags():
+        sys.exit(str(ex.submit(flags).result()))
+""")
+    run = subprocess.run([sys.executable, *flags, script], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, "")
 
 
 def test_random_streams_differ(fresh: Executor) -> None:

@@ -90,7 +90,10 @@ class Zygote:
                 for end in (ours, theirs):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
                 fds = (theirs.fileno(), self.pidfd)
-                command = [sys.executable, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
+                flags = (
+                    subprocess._args_from_interpreter_flags()
+                )  # -O and the like, as multiprocessing does it
+                command = [sys.executable, *flags, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
                 self.process = subprocess.Popen(
                     command,
                     pass_fds=fds,

@@ -90,9 +90,8 @@ class Zygote:
                 for end in (ours, theirs):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
                 fds = (theirs.fileno(), self.pidfd)
-                flags = (
-                    subprocess._args_from_interpreter_flags()
-                )  # -O and the like, as multiprocessing does it
+                # -O and the like, as multiprocessing has them
+                flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
                 command = [sys.executable, *flags, "-P", "-c", START, PACKAGE_PARENT, *map(str, fds)]
                 self.process = subprocess.Popen(
                     command,

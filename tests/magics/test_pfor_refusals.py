@@ -125,6 +125,58 @@ def test_what_runs_over_what_it_changes_as_a_part_of_another_is_refused(
     assert notebook.value("row") == "[0, 1, 2, 3, 4, 5]"
 
 
+ITERATORS = {  # loop: the iterator, and a part of what is said
+    "x in it\nif x == 3: break": ("it", "`break` (line 3) ends the loop: a plain loop leaves the rest in it"),
+    "i, x in enumerate(it)\nif x == 3: break": ("it", "leaves the rest in it"),
+    "x in (y for y in it)\nfor y in [x]:\n    if y: continue\nelse: break": ("it", "`break` (line 5)"),
+    "x in doubled(it)\nif x == 4: break": ("it", "leaves the rest in it"),
+    "x in box['it']\nif x > 2: raise ValueError(x)": ("box['it']", "`raise` (line 3) ends the loop"),
+    "x in stats.it\nif x > 2: break": ("stats.it", "leaves the rest in stats.it"),
+    "x in lines\nif not x.strip(): break": ("lines", "(rows = list(lines))"),
+    "x in csv.reader(lines)\nif not x: break": ("lines", "leaves the rest in lines"),
+    "x in it\ny = next(it)": ("it", "which the body reads as well (line 3)"),
+    "x in it\ny = more()": ("it", "which the body reads as well (line 3)"),
+}
+OF_ITERATORS = """
+import csv, io
+it, lines = iter(range(6)), io.StringIO("a\\n\\nb\\n")
+box, stats.it = {"it": iter(range(6))}, iter(range(6))
+def doubled(xs):
+    for x in xs: yield 2 * x
+def more(): return next(it)
+"""
+
+
+@pytest.mark.parametrize("loop", ITERATORS)
+def test_an_iterator_of_which_a_plain_loop_leaves_the_rest_is_refused(notebook: Notebook, loop: str) -> None:
+    notebook.run(PREPARE + OF_ITERATORS).ok()
+    head, _, body = loop.partition("\n")
+    output = notebook.run(f"%%pfor {head}\nprint('it ran')\n{body}")
+    place, words = ITERATORS[loop]
+    assert output.error is not None
+    assert output.error["ename"] == "UsageError", output.traceback
+    assert output.pointed_at() == place
+    assert words in output.traceback
+    assert output.stdout == ""
+    left = "list(it), list(box['it']), list(stats.it), lines.read()"
+    assert notebook.value(left) == f"({', '.join([str(list(range(6)))] * 3)}, 'a\\n\\nb\\n')"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "x in it -> out\nfor y in 'ab':\n    break\ntry:\n    raise ValueError\nexcept ValueError: pass\nx",
+        "x in iter(list(range(6))) -> out\nif x == 6: break\nx",
+        "x in doubled(range(6)) -> out\nif x == 12: break\nx // 2",
+        "x in list(it) -> out\nif x == 6: break\nx",
+    ],
+)
+def test_an_iterator_of_which_nothing_is_left_is_taken(notebook: Notebook, loop: str) -> None:
+    notebook.run(PREPARE + OF_ITERATORS).ok()
+    notebook.run(f"%%pfor {loop}").ok()
+    assert notebook.value("out") == "[0, 1, 2, 3, 4, 5]"
+
+
 UNSEEN = {
     "heapq.heappush(heap, x)": ("heap", "items change heap"),
     "if x == 7: heapq.heappush(heap, x)": ("heap", "items change heap"),

@@ -96,6 +96,7 @@ IMPOSSIBLE = {  # cell: what is said of it
     "out = [np.random.rand() + x for x in xs]": "draw from one generator of random numbers",
     "out = [rng.random() for x in xs]": "draw from one generator of random numbers",
     "out = [next(lines) + x for x in xs]": "lines",
+    "for x in lines:\n    if x > 3: break": "line 2: the items come from the iterator lines, and `break` (line 3)",
     "heap = [3]\nfor x in xs:\n    heapq.heappush(heap, x)": "heap",
     "while total < 3:\n    total += 1": "depends on the rounds before",
     "for x in seen:\n    seen.append(x)": "line 2: the loop runs over seen and changes it (line 3)",

@@ -17,6 +17,7 @@ from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.magics.cells import Cell, at_node, capture, compile_body
 from cellmill.magics.effects import Rewriter
 from cellmill.magics.flow import starred_names, target_names
+from cellmill.magics.iterators import first_exit, iterators_of, read_by
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
 from cellmill.magics.reach import Reach, changed_things, hidden_reads, is_lazy
@@ -74,6 +75,7 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
     captured = capture(ip, cell, code)
     variables = {name: value for name, value in captured.items() if name not in made.bound | targets}
+    _refuse_iterators(cell, loop, variables, namespace)
     heavy = _refuse_hidden(cell, loop, made, variables, namespace)
     removed = frozenset(name[1:] for name in end.always if name.startswith("-"))
     return Plan(
@@ -181,6 +183,18 @@ def _refuse_hidden(
         where = place_of(cell, variable) or cell.tree.body[0]
         raise at_node(cell, where, leads(variable, name, effects[name][0].node.lineno))
     return weight >= MOST_LIGHT
+
+
+def _refuse_iterators(
+    cell: Cell, loop: Loop, variables: Mapping[str, Any], namespace: Mapping[str, Any]
+) -> None:
+    """Refuse to take all items of an iterator of which a plain loop leaves some, or which the body reads."""
+    for taken in iterators_of(loop.iterable, namespace):
+        if (ends := first_exit(cell.tree.body)) is not None:
+            raise _at_line(cell, taken.node, taken.left(ends))
+        if variable := read_by(variables, taken):
+            where = place_of(cell, variable)
+            raise _at_line(cell, taken.node, taken.read(where.lineno if where is not None else 0))
 
 
 def place_of(cell: Cell, variable: str) -> ast.expr | None:

@@ -31,10 +31,11 @@ def test_memo_in_cells(notebook: Notebook, tmp_path: Path) -> None:
 
 
 def test_folders_files_and_checkpoints(notebook: Notebook, tmp_path: Path) -> None:
-    data = tmp_path / "data.txt"
+    data, other = tmp_path / "data.txt", tmp_path / "other.txt"
     data.write_text("5")
+    other.write_text("")
     notebook.run(
-        f"%%parallel --memo={tmp_path / 'store'} --depends-on {data}\n"
+        f"%%parallel --memo={tmp_path / 'store'} --depends-on {data} --depends-on {other}\n"
         f"def g(x):\n    return x * int(open({str(data)!r}).read())"
     ).ok()
     assert notebook.value("g(2).result(), g(2).result(), g.cache_info()[:2]") == "(10, 10, (1, 1))"

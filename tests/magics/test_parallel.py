@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cellmill.magics.lines import DEPENDS_ON, RESOURCES, Line, read_options
 from tests.support.notebook import Notebook
 
 
@@ -160,6 +161,9 @@ def test_a_syntax_error_points_at_the_line_of_the_notebook(notebook: Notebook) -
         ("%%parallel --retries=-1 f\ndef f(x): return x", "a whole number from 0 to 255, not '-1'", "-1"),
         ("%%parallel --timeout 0 f\ndef f(x): return x", "a number of seconds above 0, not '0'", "0"),
         ("%%parallel --priority 101 f\ndef f(x): return x", "from -100 to 100, not '101'", "101"),
+        ("%%parallel --retries 1 --retries 2 f\ndef f(x): return x", "--retries is given twice", "--retries"),
+        ("%%parallel --batch --batch\ndef f(x): return x", "--batch is given twice", "--batch"),
+        ("%%parallel --resources a=1 --resources b=1,a=2\ndef f(x): return x", "names, each once", "b=1,a=2"),
         ("%%parallel f --batch\ndef f(x): return x", "options come first: %%parallel --batch f", "--batch"),
         ("%%parallel\nx = 1", "defines no function", None),
         ("%%parallel\nasync def f(x):\n    return x", "async def f cannot become", "async def f(x):"),
@@ -177,6 +181,12 @@ def test_a_wrong_line_is_pointed_at(notebook: Notebook, cell: str, message: str,
     assert message in output.traceback
     assert len(output.traceback.splitlines()) <= 4
     assert place is None or output.pointed_at().strip() == place
+
+
+def test_options_of_several_names_add_up() -> None:
+    line = Line("%%parallel", "--resources a=1 --depends-on x,y --resources b=2 --depends-on z f", "")
+    values, _ = read_options(line, (RESOURCES, DEPENDS_ON))
+    assert values == {"resources": {"a": 1.0, "b": 2.0}, "depends_on": ["x", "y", "z"]}
 
 
 def test_a_wrong_line_runs_nothing(notebook: Notebook) -> None:

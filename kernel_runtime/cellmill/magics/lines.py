@@ -103,7 +103,8 @@ def _unquoted(word: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option of a magic; `read` turns its word into a value and is None for a flag. ``attached``: it has a value
-    where one follows an equals sign, else it is a flag.
+    where one follows an equals sign, else it is a flag. ``join`` makes one value of two, where it may be given more
+    than once.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Option:
     help: str
     read: Callable[[str], Any] | None = None
     attached: bool = False
+    join: Callable[[Any, Any], Any] | None = None
 
     @property
     def text(self) -> str:
@@ -161,6 +163,12 @@ def read_amounts(word: str) -> dict[str, Any]:
     return found
 
 
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    if one.keys() & other.keys():
+        raise ValueError(other)
+    return one | other
+
+
 def _memory(word: str) -> str:
     if not memory_of("memory", int(word) if word.isdecimal() else word):
         raise ValueError(word)
@@ -180,6 +188,7 @@ RESOURCES = Option(
     "NAME=N,…",
     "so much of what the executor has in all is the task's own while it runs (%cellmill resources)",
     read_amounts,
+    join=_joined,
 )
 MEMORY = Option("memory", "SIZE", "memory to reserve while it runs, such as 2GB", _memory)
 NAME = Option("name", "NAME", "the name shown in bars and in the panel", str)
@@ -187,7 +196,11 @@ MEMO = Option(
     "memo", "[=FOLDER]", "keep results, in memory or in that folder, and give them to equal calls", str, True
 )
 DEPENDS_ON = Option(
-    "depends-on", "FILE,…", "files that the function reads, for --memo and --checkpoint", _names
+    "depends-on",
+    "FILE,…",
+    "files that the function reads, for --memo and --checkpoint",
+    _names,
+    join=list.__add__,
 )
 CHECKPOINT = Option("checkpoint", "FILE", "keep the results of maps in that file, and go on from there", str)
 CHUNKSIZE = Option("chunksize", "N", "items per task; chosen by the runtime when left out", _chunk)
@@ -197,7 +210,7 @@ _KINDS: dict[Callable[[str], Any], str] = {
     _priority: f"a whole number from {PRIORITIES[0]} to {PRIORITIES[-1]}",
     _chunk: "a whole number, 1 or more",
     _seconds: "a number of seconds above 0",
-    read_amounts: "names and numbers, such as gpu=1,licence=0.5 (memory is an option of its own)",
+    read_amounts: "names, each once, and numbers, such as gpu=1,licence=0.5 (memory is an option of its own)",
     _memory: "a number of bytes, or a size such as 2GB",
 }
 
@@ -215,7 +228,7 @@ def help_of(options: Sequence[Option]) -> str:
 def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any], int]:
     """The options at the start of a line and the column at which the rest begins.
 
-    Raises UsageError for an unknown option, a missing value, or a value of the wrong kind.
+    Raises UsageError for an unknown option, one given twice, a missing value, or a value of the wrong kind.
     """
     known = {option.flag: option for option in options}
     values: dict[str, Any] = {}
@@ -231,6 +244,8 @@ def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any],
             raise line.at(f"unknown option {flag}{meant}", word)
         position = word.stop
         name = option.name.replace("-", "_")
+        if name in values and option.join is None:
+            raise line.at(f"{flag} is given twice", word)
         if option.read is None or (option.attached and not equals):
             if equals:
                 raise line.at(f"{flag} takes no value", word)
@@ -242,13 +257,15 @@ def read_options(line: Line, options: Sequence[Option]) -> tuple[dict[str, Any],
         if value is None or not value.text:
             raise line.error(f"{flag} needs a value: {flag} {option.metavar}", word.start, word.stop)
         position = value.stop
-        values[name] = _value(line, option, value)
+        values[name] = _value(line, option, value, values.get(name))
 
 
-def _value(line: Line, option: Option, word: Word) -> Any:
+def _value(line: Line, option: Option, word: Word, before: Any) -> Any:
+    """The value of a word, joined to the one ``before`` where the option was given already."""
     assert option.read is not None
     try:
-        return option.read(word.text)
+        value = option.read(word.text)
+        return value if before is None or option.join is None else option.join(before, value)
     except ValueError:
         kind = _KINDS.get(option.read, "a value")
         raise line.at(f"{option.flag} takes {kind}, not {word.text!r}", word) from None

@@ -109,6 +109,7 @@ def test_calls_that_are_too_short_become_a_map_or_a_loop() -> None:
     assert [kind for kind, _ in said(replace(one, unsure=0.004))] == ["map"]  # of a promise of 1 ms
     assert said(replace(one, own=0.019)) == []  # the caller was slow
     assert [kind for kind, _ in said(replace(one, linked=True))] == ["loop"]
+    assert said(replace(one, wasted=1e-6)) == []  # how long these calls take in a loop is not known
 
 
 def test_nothing_is_known_to_help_only_where_the_time_is_explained() -> None:

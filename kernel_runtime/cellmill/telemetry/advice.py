@@ -93,6 +93,7 @@ class Work:
     own: float | None  # seconds that the caller took for itself; None: unknown
     unsure: float  # by how much that may be wrong
     calls: int  # single calls, if all tasks are; else 0
+    wasted: float = 0.0  # worker-seconds of attempts that were retried, lost or stopped
     linked: bool = False  # some tasks take results of others
     loads: Sequence[Load] = ()
     fresh: float = 0.0  # seconds in which a new worker imports what the present ones have imported
@@ -239,7 +240,7 @@ def _split(tasks: Sequence[Ran], at: int, parts: int) -> list[Ran]:
 def _map(work: Work) -> Advice | None:
     """Calls that are sent one by one as elements of a map, which travel many at a time."""
     single = work.calls == work.count >= MANY and not work.linked
-    if work.own is None or not single or work.busy > TINY * work.count:
+    if work.own is None or work.wasted or not single or work.busy > TINY * work.count:
         return None
     sending = MAP_BEGINS + MAP_COST * max(0.0, work.wall - work.own)
     seconds = max(work.own + sending, work.busy / (work.workers or 1))
@@ -258,8 +259,10 @@ def _fewer(work: Work) -> Advice | None:
 
 
 def _loop(work: Work) -> Advice | None:
-    """The plain loop, where sending takes longer than it saves."""
-    if work.own is None:
+    """The plain loop, where sending takes longer than it saves; not where attempts came to nothing: how long their
+    calls take in a loop is not known.
+    """
+    if work.own is None or work.wasted:
         return None
     seconds = work.busy + work.own
     if work.unsure > IN_DOUBT * seconds:

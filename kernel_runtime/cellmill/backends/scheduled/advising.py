@@ -180,6 +180,7 @@ class Adviser:
             own=own,
             unsure=0.0 if caller is None else caller.calls * CALLING if single else own or 0.0,
             calls=caller.calls if single and caller is not None else 0,
+            wasted=sums.wasted * NS,
             linked=sums.span_tasks > 1,
             loads=self._loads(rows),
             fresh=imports_of_a_worker(self._host.loads(), self._host.preloaded()),

@@ -109,6 +109,26 @@ def test_results_of_mixed_kinds(pool: Executor) -> None:
     assert frame["result"].iloc[-2] == [1, 2]
 
 
+def clashing(x: int, error: float, *, flat: bool = False) -> Any:
+    if error > 0.3:
+        raise ValueError("too much")
+    return {"x": 10 * x} if flat else {"x": 10 * x, "result.x": 20 * x, "error": 0}
+
+
+def test_no_column_takes_the_place_of_another(pool: Executor) -> None:
+    made = on(pool, clashing, x=[1, 2], error=[0.1, 0.5]).run()
+    names = ["x", "error", "flat", "result.result.x", "result.x", "result.error", "sweep.error"]
+    rows = made.rows()
+    assert all(list(row) == names for row in rows)
+    assert [row["x"] for row in rows] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert [row["error"] for row in rows] == [0.1, 0.1, 0.5, 0.5] * 2
+    assert [*rows[4].values()] == [2, 0.1, False, 20, 40, 0, None]
+    assert [*rows[5].values()] == [2, 0.1, True, 20, None, None, None]
+    assert [*rows[6].values()] == [2, 0.5, False, None, None, None, "ValueError: too much"]
+    assert list(made.frame().columns) == names
+    assert list(made.frame()["error"]) == [0.1, 0.1, 0.5, 0.5] * 2
+
+
 def test_a_frame_of_numbers_has_numbers_and_an_empty_one_its_names(pool: Executor) -> None:
     made = on(pool, tasks.double, x=[1, 2])
     assert list(made.frame().columns) == ["x", "error"]

@@ -23,7 +23,7 @@ from cellmill_widgets.sweep.sheet import AxisView, RowView, Sheet, first_choice
 from ..diagnostics.short_text import short_repr
 from ..errors import in_words
 from .axes import Axis
-from .results import ERROR, Outcome, Table
+from .results import Outcome, Table
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 _PACE = 0.2  # seconds between two looks of the page at the least
@@ -196,7 +196,6 @@ class Display:
         names = table.names if failed else table.names[:-1]
         if not failed:
             rows = tuple(RowView(row.places, row.cells[:-1], row.number, False) for row in rows)
-        assert table.names[-1] == ERROR
         return Sheet(
             f"Sweep of {self._sweep.name}", self._sweep.progress(), self._axes, names, numeric, rows, busy
         )

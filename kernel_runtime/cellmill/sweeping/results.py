@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import BackendError, in_words
@@ -53,7 +53,9 @@ def parts(value: Any) -> dict[str, Any]:
 
 
 class Table(NamedTuple):
-    """``names`` of all columns, ``columns`` of those that are parts of results, and a dict for each row."""
+    """``names`` of all columns, the last that of errors; ``columns`` of those that are parts of results; and a dict for
+    each row.
+    """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
@@ -63,26 +65,32 @@ class Table(NamedTuple):
 def table(parameters: tuple[str, ...], points: Iterable[tuple[dict[str, Any], Outcome]]) -> Table:
     """Points that are over, in their order, as rows; None where a row has no such column.
 
-    A part of a result named as a parameter, or as the column of errors, becomes ``result.name``.
+    A part of a result named as a parameter, or as the column of errors, becomes ``result.name``; that column is
+    ``sweep.error`` where a parameter has its name.
     """
-    taken = {*parameters, ERROR}
-    columns: dict[str, None] = {}
-    made: list[tuple[dict[str, Any], dict[str, Any], Outcome]] = []
-    for at, outcome in points:
-        found: dict[str, Any] = {}
-        if outcome.error is None:
-            found = {
-                f"{RESULT}.{name}" if name in taken else name: part
-                for name, part in parts(outcome.value).items()
-            }
-            columns.update(dict.fromkeys(found))
-        made.append((at, found, outcome))
-    names = (*parameters, *columns, ERROR)
+    error_name = _free(ERROR, "sweep", parameters)
+    made = [
+        (at, parts(outcome.value) if outcome.error is None else {}, outcome.error) for at, outcome in points
+    ]
+    found = dict.fromkeys(name for _, fields, _ in made for name in fields)
+    columns: dict[str, str] = {}  # by the names of the parts
+    for name in found:
+        taken = (*parameters, error_name)
+        columns[name] = _free(name, RESULT, (*taken, *found, *columns.values())) if name in taken else name
+    names = (*parameters, *columns.values(), error_name)
     rows = []
-    for at, found, outcome in made:
-        error = in_words(outcome.error) if outcome.error is not None else None
-        rows.append({**{name: at.get(name, found.get(name)) for name in names[:-1]}, ERROR: error})
-    return Table(names, tuple(columns), rows)
+    for at, fields, error in made:
+        row = {**at, **{columns[name]: part for name, part in fields.items()}}
+        row[error_name] = in_words(error) if error is not None else None
+        rows.append({name: row.get(name) for name in names})
+    return Table(names, tuple(columns.values()), rows)
+
+
+def _free(name: str, prefix: str, taken: Collection[str]) -> str:
+    """The name, with ``prefix.`` before it until it is none of those taken."""
+    while name in taken:
+        name = f"{prefix}.{name}"
+    return name
 
 
 def frame(made: Table) -> Any:

@@ -129,7 +129,8 @@ class Sweep:
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each point that is over, in the order of the axes: parameters, columns of the result, "error".
 
-        A dict, namedtuple or dataclass as a result has a column for each field, any other the column "result".
+        A dict, namedtuple or dataclass as a result has a column for each field, any other the column "result". Where a
+        parameter is called "error", the last column is "sweep.error".
         """
         return self._table().rows
 

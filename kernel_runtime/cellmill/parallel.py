@@ -144,16 +144,24 @@ class ParallelFunction:
     @bounded
     def cache_info(self) -> Any:
         """Of ``memo``: how often a result was found (``hits``) and not (``misses``), and the ``results`` and ``bytes``
-        that are kept; for another function, what its own `cache_info` tells.
+        that are kept; for another function, what its own `cache_info` tells. Raises `AttributeError` where it has none.
         """
-        function: Any = self.__wrapped__
-        return self._kept().info() if self._options.memo else function.cache_info()
+        return self._kept().info() if self._options.memo else self._own_cache("cache_info")()
 
     @bounded
     def cache_clear(self) -> Any:
-        """Forget the results that ``memo`` keeps of this function."""
-        function: Any = self.__wrapped__
-        return self._kept().clear() if self._options.memo else function.cache_clear()
+        """Forget the results that ``memo`` keeps of this function; as `cache_info` for another one."""
+        return self._kept().clear() if self._options.memo else self._own_cache("cache_clear")()
+
+    def _own_cache(self, name: str) -> Any:
+        """A method of the cache that the function has by itself (`functools.cache`)."""
+        found = getattr(self.__wrapped__, name, None)
+        if found is None:
+            raise AttributeError(
+                f"no results of {self.name} are kept, so that it has no {name}(): @cellmill.parallel(memo=True), "
+                "%%parallel --memo or f.options(memo=True) keep them"
+            )
+        return found
 
     def _kept(self) -> Memo:
         from .memo.calls import memo_of  # few programs keep results

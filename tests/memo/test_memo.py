@@ -38,6 +38,12 @@ def test_an_equal_call_gives_what_was_kept(ex: Executor, tmp_path: Path) -> None
         assert ran.read_text() == "3 4 3 3 "
 
 
+def test_a_function_without_memo_says_how_to_have_it(ex: Executor) -> None:
+    for ask in memo(len, ex, memo=False).cache_info, memo(len, ex, memo=False).cache_clear:
+        with pytest.raises(AttributeError, match=r"no results of len are kept.*f\.options\(memo=True\)"):
+            ask()
+
+
 def test_each_has_a_value_of_its_own(ex: Executor) -> None:
     def make(n: int) -> tuple[list[int], Any]:
         return [n], numpy.full(2000, n)

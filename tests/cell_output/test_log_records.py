@@ -118,6 +118,26 @@ def test_a_user_factory_of_records_adds_what_it_adds() -> None:
     assert (record.site, record.task, record.getMessage()) == ("here", "f 1", "text")  # type: ignore[attr-defined]
 
 
+def test_levels_have_the_names_that_they_have_in_the_kernel() -> None:
+    def named(level: int, name: str) -> str:
+        record = logging.LogRecord("x", level, "file", 1, "text", (), None)
+        record.levelname = name
+        return unpacked(packed(record), "f 1")[0].levelname
+
+    logging.addLevelName(25, "NOTICE")
+    logging.addLevelName(logging.WARNING, "WARN")
+    try:
+        assert (named(25, "Level 25"), named(30, "WARNING"), named(20, "INFO")) == ("NOTICE", "WARN", "INFO")
+        assert (named(26, "Level 26"), named(25, "MINE"), named(30, "<b>WARNING</b>")) == (
+            *("Level 26", "MINE", "<b>WARNING</b>"),
+        )
+    finally:
+        logging._levelToName.pop(25)
+        logging._nameToLevel.pop("NOTICE")
+        logging._nameToLevel.pop("WARN")
+        logging.addLevelName(logging.WARNING, "WARNING")
+
+
 def test_records_of_no_task_in_a_foreign_process(tmp_path: Path) -> None:
     """The stand-ins for the kernel's handlers write nothing: its own do, and where there is none stderr."""
     out, err = run_script(

@@ -16,6 +16,9 @@ from ..process_context import reporting
 from ..worker_process.output_frames import LOG
 
 MOST_ARGUMENTS = 1 << 16  # bytes of their pickle; of more than that the text goes
+_STANDARD = {
+    getattr(logging, name): name for name in ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG", "NOTSET")
+}
 TEXT = logging.Formatter("%(levelname)s:%(name)s:%(message)s")  # in what is kept of a task's output
 
 
@@ -145,12 +148,15 @@ def _shown(value: Any) -> str:
 def unpacked(data: bytes, task: str) -> tuple[logging.LogRecord, str | None, bool]:
     """The record, made by the kernel's factory; where its propagation ends, and whether a handler has heard it.
 
-    It says which task it is of by its attribute ``task``.
+    It says which task it is of by its attribute ``task``. Its level has the kernel's name, but where the task or a
+    factory of records has given it one.
     """
     message = _Message(*pickle.loads(data))
     record = logging.makeLogRecord({"task": task})
     since_start = record.relativeCreated + (message.fields["created"] - record.created) * 1000
     record.__dict__.update(message.fields, relativeCreated=since_start)
+    if record.levelname == _STANDARD.get(record.levelno, f"Level {record.levelno}"):
+        record.levelname = logging.getLevelName(record.levelno)
     try:
         if message.arguments is None:
             raise ValueError("the message is formatted")

@@ -70,6 +70,13 @@ def test_the_second_call_in_the_same_state(pool: Executor, make: Callable[[int],
         assert f"{function.__name__} is given a generator of random numbers" in text
 
 
+def test_what_is_said_holds_for_calls_that_draw_nothing(pool: Executor) -> None:
+    """Such as `norm(1, 2).pdf`, whose distribution has numpy's own generator."""
+    rng = np.random.RandomState(1)
+    (text,) = drawn(lambda: [pool.submit(type, rng).result(SECONDS) for _ in range(2)])
+    assert "Where they draw from it, each draws from a copy" in text
+
+
 def test_elements_of_maps(pool: Executor) -> None:
     rng = np.random.default_rng(1)
     assert drawn(lambda: list(pool.map(draw, rng.spawn(10)))) == []

@@ -1,7 +1,8 @@
 """Generators of random numbers among the arguments of calls.
 
 A task draws from a copy, from where the generator is at the call, and the caller's own stays there. So two calls that
-are given it draw the same numbers, where those of a loop go on. That is told at the second call.
+draw from it draw the same numbers, where those of a loop go on. That is told at the second call that is given it,
+whether or not it draws.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ def look(value: Any, data: bytes, name: str, function: Any) -> None:
 def _tell(kind: str, name: str, function: Any) -> None:
     notices.give(
         ("generator as an argument", name),
-        f"{name} is given a generator of random numbers ({kind}) that a call before was given in the same state. A "
-        "task draws from a copy of it, and the caller's own does not go on: both draw the same numbers. Give each call "
-        "one of its own (rng.spawn(n) of numpy, random.Random(seed + i)) or a seed; or let the function refer to the "
-        "generator by its name: then each task draws from a child of it.",
+        f"{name} is given a generator of random numbers ({kind}) that a call before was given in the same state. "
+        "Where they draw from it, each draws from a copy, and the caller's own does not go on: both draw the same "
+        "numbers. Give each one of its own (rng.spawn(n) of numpy, random.Random(seed + i)) or a seed; or let the "
+        "function refer to the generator by its name: then each task draws from a child of it.",
         function,
     )
 

@@ -38,6 +38,13 @@ def fib(n):
 def note(x): seen.append(x); return x
 def squares():
     for x in xs: yield x * x
+def marked(r):
+    r["y"] = r["x"] + 1
+    return r
+def marked_late(r):
+    if r["x"] > 99: r["y"] = 1
+    return r
+tallies = [Tally() for _ in range(3)]
 """
 
 
@@ -77,6 +84,7 @@ RIGHT = {
     "text over several lines": Case("for w in words:\n    seen.append('''<\n  ''' + w)", "seen"),
     "one line": Case("for x in xs: total += x; seen.append(x)", "total, seen"),
     "backslashes": Case("seen.clear()\nfor w in words:\n    # a note\n    seen.append(w + '\\n')", "seen"),
+    "items changed in a for loop": Case("for r in rows:\n    seen.append(marked(r))", "rows, seen"),
     "a method that only reads": Case("out = [tally.scaled(x) for x in xs]", "out"),
     "between statements": Case("before = 1\nfor x in xs:\n    total += x\nafter = total + before", "after"),
 }
@@ -104,10 +112,15 @@ IMPOSSIBLE = {  # cell: what is said of it
     "for x in xs:\n    y = table.setdefault(x, [])\n    y.append(x)": "line 3: the value of table.setdefault()",
     "out = [i * j for i in range(3) for j in range(3)]": "several `for` in one expression",
     "out = [seen.append(x) for x in xs]": "write it as a for loop",
+    "out = [marked(r) for r in rows]": "line 2: this changes the items of rows. Tasks of a map change copies",
+    "out = list(map(marked, rows))": "those of rows would stay as they are. Write it as a for loop",
+    "out = [r.setdefault('y', 1) for r in rows]": "this changes the items of rows",
+    "out = [t.hit(3) for t in tallies]": "this changes the items of tallies",
 }
 UNPROVEN = {
     "for x in xs:\n    print(x)": "the order of what it prints does not matter",
     "import os\nout = [os.path.exists(w) for w in words]": "what it calls of os changes nothing that items share",
+    "out = [marked_late(r) for r in rows]": "the items themselves need not have what marked_late changes in r",
     "out = [len(open('/dev/null').read()) + x for x in xs]": "no two items write one file",
 }
 
@@ -184,6 +197,15 @@ def test_errors_are_those_of_the_plain_cell_at_their_line(notebook: Notebook) ->
     assert "timed_loops" not in broken.traceback
     wrong = notebook.run("%%speedup\nfor x in 3: pass")
     assert "'int' object is not iterable" in wrong.traceback
+
+
+def test_changes_of_items_are_told_before_the_cell_has_run(notebook: Notebook) -> None:
+    notebook.run(PREPARE).ok()
+    notebook.run(
+        "%%speedup --dry -> report\nout = [t.hit(3) for t in tallies], [t.scaled(3) for t in tallies]"
+    ).ok()
+    assert notebook.value("[each.verdict for each in report.findings]") == "['unproven', 'independent']"
+    assert "what Tally.hit changes in them (self.n += x)" in notebook.value("report.findings[0].reason")
 
 
 def test_dry_runs_nothing(notebook: Notebook) -> None:

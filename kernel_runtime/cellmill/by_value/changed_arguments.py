@@ -35,13 +35,19 @@ _FUNCTIONS = frozenset(
 _CONTAINERS = (list, dict, set)
 
 
-def changed_arguments(function: types.FunctionType) -> dict[str, tuple[int, str]]:
-    """Return, by parameter changed in place and not handed back, the first such line number and its text."""
+def changed_arguments(
+    function: types.FunctionType, *, handed_back: bool = False
+) -> dict[str, tuple[int, str]]:
+    """Return, by parameter changed in place, the first such line number and its text; those that the function
+    hands back only where ``handed_back``.
+    """
     definition = _definition(function)
     if definition is None:
         return {}
     first = inspect.getsourcelines(function)[1]
-    names = _parameters(function) - _bound_or_given_back(definition)
+    names = _parameters(function) - _bound(definition)
+    if not handed_back:
+        names -= _given_back(definition)
     found: dict[str, tuple[int, str]] = {}
     for name, node in _changes(definition):
         if name in names:
@@ -70,14 +76,20 @@ def _parameters(function: types.FunctionType) -> set[str]:
     return set(names) - kept - {"self", "cls"}
 
 
-def _bound_or_given_back(definition: ast.AST) -> set[str]:
+def _bound(definition: ast.AST) -> set[str]:
     found = set()
     for node in ast.walk(definition):
         if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             found.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node is not definition:
             found.update(each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg))
-        elif isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None:
+    return found
+
+
+def _given_back(definition: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(definition):
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None:
             found.update(each.id for each in _members(node.value) if isinstance(each, ast.Name))
     return found
 

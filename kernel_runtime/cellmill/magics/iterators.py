@@ -55,7 +55,7 @@ def iterators_of(iterable: ast.expr, namespace: Mapping[str, Any]) -> Iterator[T
     What an expression makes itself (`open(path)`, `rows()`) is not among them.
     """
     if isinstance(iterable, (ast.Name, ast.Attribute, ast.Subscript)):
-        value = _known(iterable, namespace)
+        value = known_value(iterable, namespace)
         if hasattr(type(value), "__next__"):
             yield Taken(iterable, value)
     elif isinstance(iterable, ast.GeneratorExp):
@@ -69,18 +69,18 @@ def iterators_of(iterable: ast.expr, namespace: Mapping[str, Any]) -> Iterator[T
 
 def _function(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
     builtin = isinstance(node, ast.Name) and node.id not in namespace
-    return _known(node, vars(builtins) if builtin else namespace)
+    return known_value(node, vars(builtins) if builtin else namespace)
 
 
-def _known(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+def known_value(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
     """The value of a name, or of a part of one, as far as no code of the user's tells it; else None."""
     if isinstance(node, ast.Name):
         return namespace.get(node.id)
     if isinstance(node, ast.Attribute):
-        return getattr(_known(node.value, namespace), "__dict__", {}).get(node.attr)
+        return getattr(known_value(node.value, namespace), "__dict__", {}).get(node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
-        value = _known(node.value, namespace)
-        key = node.slice.value if isinstance(node.slice, ast.Constant) else _known(node.slice, namespace)
+        value = known_value(node.value, namespace)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else known_value(node.slice, namespace)
         try:
             return value[key] if type(value) in (dict, list, tuple) else None
         except (LookupError, TypeError):

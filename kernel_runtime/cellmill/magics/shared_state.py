@@ -148,7 +148,7 @@ def _value(value: Any, told: Told, seen: set[int]) -> None:
 
 
 def _function(function: types.FunctionType, name: str, told: Told, seen: set[int]) -> None:
-    for effect_line, text, changed in _effects(function, frozenset()):
+    for effect_line, text, changed in effects_of(function, frozenset()):
         told.changes.append(f"{name} changes {changed} (its line {effect_line}: {text})")
     namespace = dict(function.__globals__)
     for free, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -165,13 +165,13 @@ def _methods(name: str, value: Any, called: set[str], told: Told, seen: set[int]
     for each in sorted(called & set(dir(type(value)))):
         method = inspect.getattr_static(type(value), each)
         if isinstance(method, types.FunctionType):
-            for line, text, changed in _effects(method, frozenset(method.__code__.co_varnames[:1])):
+            for line, text, changed in effects_of(method, frozenset(method.__code__.co_varnames[:1])):
                 what = name if changed in method.__code__.co_varnames[:1] else changed
                 told.changes.append(f"{name}.{each} changes {what} (its line {line}: {text})")
             _names(method.__code__, method.__globals__, told, seen, list(_called(method.__code__)))
 
 
-def _effects(function: types.FunctionType, outer: frozenset[str]) -> Iterator[tuple[int, str, str]]:
+def effects_of(function: types.FunctionType, outer: frozenset[str]) -> Iterator[tuple[int, str, str]]:
     """What a function changes of what is not its own: line, statement, name. ``outer``: parameters that are shared."""
     try:
         lines, _ = inspect.getsourcelines(function)

@@ -16,6 +16,7 @@ from cellmill.magics.accumulation import root_of
 from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, explain_unsendable
 from cellmill.magics.in_place import Watched
+from cellmill.magics.kept_items import conditions, existing_items, items_changed
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Loop, Plan, make_plan, place_of
 from cellmill.magics.shared_state import look
@@ -47,6 +48,9 @@ class Examined:
         self.plan: Plan | None = None
         self._refused = ""
         self._changed: Callable[[], tuple[str, ...]] = tuple
+        self._changed_items: Callable[[], tuple[str, ...]] = tuple
+        self._conditions: list[str] = []
+        self._line = found.line
         self._shared, self._owned = _shared_states(), _owned_states(ip.user_ns)
         try:
             self._refused = _shape(found.node)
@@ -70,10 +74,20 @@ class Examined:
             )
             return
         self.plan = plan
+        if not isinstance(node, ast.For) and not plan.here:
+            self._look_at_items(node)
         changed_by_name = set(plan.things.values())
         self._changed = Watched(
             {name: value for name, value in plan.variables.items() if name not in changed_by_name}
         ).changed
+
+    def _look_at_items(self, node: Any) -> None:
+        """Tasks of a map have copies of the items, and names of their own."""
+        namespace = self._ip.user_ns
+        value, target = element_of(node)
+        iterable = iterable_of(node)
+        self._conditions = list(dict.fromkeys(conditions(value, target, iterable, namespace)))
+        self._changed_items = Watched(existing_items(iterable, namespace)).changed
 
     def verdict(self) -> Verdict:
         """The verdict, after the plain run: what it changed is known then."""
@@ -104,12 +118,14 @@ class Examined:
                 f"{line}{name} was changed by the items while they ran, in a way that is no statement of the loop: "
                 "the next item sees it",
             )
+        for name in self._changed_items():
+            return Verdict("impossible", items_changed(self._line, name))
         unsent = explain_unsendable(self.plan.cell, self.plan.variables)
         if unsent is not None:
             return Verdict("impossible", str(unsent))
-        conditions = [*told.conditions, _NO_DRAWS] if doubtful else told.conditions
-        if conditions:
-            return Verdict("unproven", "; and if ".join(conditions))
+        open_questions = [*told.conditions, *self._conditions, *([_NO_DRAWS] if doubtful else [])]
+        if open_questions:
+            return Verdict("unproven", "; and if ".join(open_questions))
         return Verdict("independent")
 
 

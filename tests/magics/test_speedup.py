@@ -84,6 +84,10 @@ RIGHT = {
     "text over several lines": Case("for w in words:\n    seen.append('''<\n  ''' + w)", "seen"),
     "one line": Case("for x in xs: total += x; seen.append(x)", "total, seen"),
     "backslashes": Case("seen.clear()\nfor w in words:\n    # a note\n    seen.append(w + '\\n')", "seen"),
+    "functions that read it at once": Case(
+        "out = [sorted(xs, key=lambda y: (y - x) ** 2) for x in xs]", "out"
+    ),
+    "functions with a value each": Case("fs = [lambda x=x: x for x in xs]", "[f() for f in fs]"),
     "items changed in a for loop": Case("for r in rows:\n    seen.append(marked(r))", "rows, seen"),
     "a method that only reads": Case("out = [tally.scaled(x) for x in xs]", "out"),
     "between statements": Case("before = 1\nfor x in xs:\n    total += x\nafter = total + before", "after"),
@@ -116,10 +120,15 @@ IMPOSSIBLE = {  # cell: what is said of it
     "out = list(map(marked, rows))": "those of rows would stay as they are. Write it as a for loop",
     "out = [r.setdefault('y', 1) for r in rows]": "this changes the items of rows",
     "out = [t.hit(3) for t in tallies]": "this changes the items of tallies",
+    "out = [lambda: x for x in xs]": "line 2: the functions that are made here read x when they are called",
+    "out = {i: (lambda: x) for i, x in enumerate(xs)}": "write lambda x=x",
 }
 UNPROVEN = {
     "for x in xs:\n    print(x)": "the order of what it prints does not matter",
     "import os\nout = [os.path.exists(w) for w in words]": "what it calls of os changes nothing that items share",
+    "import logging\nlog = logging.getLogger('x')\nfor x in xs:\n    log.debug(x)": (
+        "the order of its log records does not matter"
+    ),
     "out = [marked_late(r) for r in rows]": "the items themselves need not have what marked_late changes in r",
     "out = [len(open('/dev/null').read()) + x for x in xs]": "no two items write one file",
 }

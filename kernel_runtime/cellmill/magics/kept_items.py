@@ -83,3 +83,33 @@ def _changed_by_method(kind: type, name: str) -> Iterator[str]:
     if isinstance(method, types.FunctionType):
         own = frozenset(method.__code__.co_varnames[:1])
         yield from [text for _, text, changed in effects_of(method, own) if changed in own][:1]
+
+
+def late_binding(value: ast.expr, target: ast.expr, namespace: Mapping[str, Any]) -> str:
+    """The part of the target that functions made by the items read when they are called later; "" if there is none."""
+    items = set(target_names(target))
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, ast.Lambda):
+            own = {node.arg for node in ast.walk(each.args) if isinstance(node, ast.arg)}
+            read = {node.id for node in ast.walk(each.body) if isinstance(node, ast.Name)}
+            if late := sorted(read & items - own):
+                return late[0]
+        elif isinstance(each, (ast.Tuple, ast.List, ast.Set)):
+            todo += each.elts
+        elif isinstance(each, ast.Dict):
+            todo += each.values
+        elif isinstance(each, ast.IfExp):
+            todo += [each.body, each.orelse]
+        elif isinstance(each, ast.Call) and isinstance(known_value(each.func, namespace), type):
+            todo += [*each.args, *(keyword.value for keyword in each.keywords)]
+    return ""
+
+
+def bound_late(line: int, name: str) -> str:
+    """What is said of such functions."""
+    return (
+        f"line {line}: the functions that are made here read {name} when they are called, and all find that of the "
+        f"last item: as tasks each would have its own. If that is meant, write lambda {name}={name}: …"
+    )

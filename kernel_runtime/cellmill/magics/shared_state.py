@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import logging
 import os
 import sys
 import sysconfig
@@ -64,6 +65,7 @@ _CONDITIONS = {
     "input": "it asks nothing of a person",
     "open": "no two items write one file, or read what another writes",
 }
+_LOGS = "the order of its log records does not matter"
 _FOLDERS = tuple({os.path.realpath(path) for path in sysconfig.get_paths().values()})
 
 
@@ -111,6 +113,8 @@ def _names(
         told.draws = told.draws or name == "random" or _makes_random_numbers(value)
         if name in _CONDITIONS and (name not in namespace or _is_builtin(value, name)):
             told.conditions.append(_CONDITIONS[name])
+        elif value is logging or isinstance(value, (logging.Logger, logging.LoggerAdapter)):
+            told.conditions.append(_LOGS)
         elif value is not None:
             _value(value, told, seen)
 

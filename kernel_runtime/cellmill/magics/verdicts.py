@@ -16,7 +16,7 @@ from cellmill.magics.accumulation import root_of
 from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, explain_unsendable
 from cellmill.magics.in_place import Watched
-from cellmill.magics.kept_items import conditions, existing_items, items_changed
+from cellmill.magics.kept_items import bound_late, conditions, existing_items, items_changed, late_binding
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Loop, Plan, make_plan, place_of
 from cellmill.magics.shared_state import look
@@ -76,6 +76,8 @@ class Examined:
         self.plan = plan
         if not isinstance(node, ast.For) and not plan.here:
             self._look_at_items(node)
+            if self._refused:
+                return
         changed_by_name = set(plan.things.values())
         self._changed = Watched(
             {name: value for name, value in plan.variables.items() if name not in changed_by_name}
@@ -85,6 +87,9 @@ class Examined:
         """Tasks of a map have copies of the items, and names of their own."""
         namespace = self._ip.user_ns
         value, target = element_of(node)
+        if name := late_binding(value, target, namespace):
+            self._refused = bound_late(self._line, name)
+            return
         iterable = iterable_of(node)
         self._conditions = list(dict.fromkeys(conditions(value, target, iterable, namespace)))
         self._changed_items = Watched(existing_items(iterable, namespace)).changed

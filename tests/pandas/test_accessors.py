@@ -73,6 +73,9 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "rows expanded": lambda f, p: p(f).apply(lambda row: [row["a"], 1], axis=1, result_type="expand"),
     "rows themselves": lambda f, p: p(f[["a", "b"]]).apply(lambda row: row, axis=1),
     "raw rows": lambda f, p: p(f[["a", "b"]]).apply(lambda row: row.sum(), axis=1, raw=True),
+    "raw columns of several types": lambda f, p: p(f[["a", "b"]]).apply(
+        lambda column: column.max(), raw=True
+    ),
     "columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column.max() - column.min()),
     "columns to columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column - column.mean()),
     "further arguments": lambda f, p: p(f[["a", "b"]]).apply(scaled, args=(2,), plus=1),

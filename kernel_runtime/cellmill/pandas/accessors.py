@@ -38,9 +38,10 @@ class ParallelFrame:
         call = _Call(func, args, keywords)
         if axis in (1, "columns"):
             values = call.over(apply_rows, _parts(frame), raw)
+        elif raw:  # of the type that all columns have in common
+            values = call.over(call_column, list(frame.to_numpy().T))
         else:
-            columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
-            values = call.over(call_column, columns, raw)
+            values = call.over(call_column, [frame.iloc[:, place] for place in range(frame.shape[1])])
         return Replay(values).through(lambda replay: frame.apply(replay, **how))
 
     def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:

@@ -50,11 +50,9 @@ def apply_rows(
     return found
 
 
-def call_column(
-    column: pd.Series, func: Callable[..., Any], args: Any, keywords: Any, how: tuple[bool]
-) -> list[Any]:
-    """Return the value of ``func`` for a column."""
-    return [func(column.to_numpy() if how[0] else column, *args, **keywords)]
+def call_column(column: Any, func: Callable[..., Any], args: Any, keywords: Any, how: tuple[()]) -> list[Any]:
+    """Return the value of ``func`` for a column: a series or, with ``raw``, an array."""
+    return [func(column, *args, **keywords)]
 
 
 def map_values(

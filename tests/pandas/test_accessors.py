@@ -66,6 +66,10 @@ def spread_of(group: Any) -> Any:
     return pd.Series({"low": group["b"].min(), "high": group["b"].max()})
 
 
+def of_kind(column: Any) -> bool:
+    return isinstance(column, pd.Series)
+
+
 CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "rows to numbers": lambda f, p: p(f).apply(lambda row: row["a"] * 2, axis=1),
     "rows to series": lambda f, p: p(f).apply(spread, axis=1),
@@ -76,6 +80,16 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "raw columns of several types": lambda f, p: p(f[["a", "b"]]).apply(
         lambda column: column.max(), raw=True
     ),
+    "broadcast columns": lambda f, p: p(f[["a", "b"]]).apply(np.max, result_type="broadcast"),
+    "broadcast columns, not raw": lambda f, p: p(f[["a", "b"]]).apply(
+        of_kind, raw=True, result_type="broadcast"
+    ),
+    "broadcast rows of one label": lambda f, p: p(f[["a", "b"]].rename(lambda _: "row")[:2]).apply(
+        lambda row: row.to_numpy().max(axis=0), axis=1, result_type="broadcast"
+    ),
+    "no columns": lambda f, p: p(f[[]]).apply(lambda column: column.sum()),
+    "rows without columns": lambda f, p: p(f[[]]).apply(lambda row: row.sum(), axis=1),
+    "raw rows without columns": lambda f, p: p(f[[]]).apply(lambda row: row.sum(), axis=1, raw=True),
     "columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column.max() - column.min()),
     "columns to columns": lambda f, p: p(f[["a", "b"]]).apply(lambda column: column - column.mean()),
     "further arguments": lambda f, p: p(f[["a", "b"]]).apply(scaled, args=(2,), plus=1),
@@ -108,6 +122,13 @@ def test_it_is_as_of_pandas(frame: Any, name: str) -> None:
         else pd.testing.assert_series_equal
     )
     same(found, expected)
+
+
+def test_columns_of_one_name_cannot_be_broadcast(frame: Any) -> None:
+    twice = pd.concat([frame["a"], frame["a"]], axis=1)
+    for each in (twice, twice.parallel):
+        with pytest.raises(ValueError, match="cannot broadcast result"):
+            each.apply(lambda column: column.mean(), result_type="broadcast")
 
 
 def test_an_error_is_that_of_the_function(frame: Any) -> None:

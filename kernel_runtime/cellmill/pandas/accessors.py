@@ -35,8 +35,11 @@ class ParallelFrame:
         frame, how = self._frame, {"axis": axis, "raw": raw, "result_type": result_type}
         if not _can_be_split(func, frame) or {"by_row", "engine", "engine_kwargs"} & keywords.keys():
             return frame.apply(func, args=args, **how, **keywords)
-        call = _Call(func, args, keywords)
-        if axis in (1, "columns"):
+        call, of_rows = _Call(func, args, keywords), axis in (1, "columns")
+        if result_type == "broadcast":  # pandas takes columns by their names here, and never raw ones
+            columns = frame.T if of_rows else frame
+            values = call.over(call_column, [columns[name] for name in columns.columns])
+        elif of_rows:
             values = call.over(apply_rows, _parts(frame), raw)
         elif raw:  # of the type that all columns have in common
             values = call.over(call_column, list(frame.to_numpy().T))
@@ -113,9 +116,11 @@ class _Call:
 
 
 def _can_be_split(func: Any, of: Any) -> bool:
-    """Whether pandas calls it with one part after another: not the name of a function, a ufunc, a list or a dict."""
+    """Whether pandas calls it with one part after another: not the name of a function, a ufunc, a list or a dict, and
+    with none where there are no values.
+    """
     plain = isinstance(func, (str, list, dict, np.ufunc, pd.Series)) or not callable(func)
-    return not plain and len(of) > 0 and not in_worker()
+    return not plain and of.size > 0 and not in_worker()
 
 
 def _parts(of: Any) -> list[Any]:

@@ -101,6 +101,8 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "a series": lambda f, p: p(f["a"]).map(lambda value: value + 0.5),
     "a series with missing ones": lambda f, p: p(f["word"]).map(len, na_action="ignore"),
     "categories": lambda f, p: p(f["kind"]).map(str.upper),
+    "sparse values": lambda f, p: p(f["a"].astype("Sparse[int]")).map(lambda value: value + 1),
+    "sparse values applied": lambda f, p: p(f["a"].astype("Sparse[int]")).apply(scaled, args=(2,)),
     "times": lambda f, p: p(f["when"]).map(lambda when: when.hour),
     "a dict": lambda f, p: p(f["a"]).map({1: "one"}),
     "series apply": lambda f, p: p(f["b"]).apply(scaled, args=(3,), plus=2),
@@ -122,6 +124,11 @@ def test_it_is_as_of_pandas(frame: Any, name: str) -> None:
         else pd.testing.assert_series_equal
     )
     same(found, expected)
+
+
+def test_the_engine_is_an_argument_of_pandas(frame: Any) -> None:
+    pytest.importorskip("pandas", "3.0")
+    pd.testing.assert_series_equal(frame["a"].parallel.map(str, engine=None), frame["a"].map(str))
 
 
 def test_columns_of_one_name_cannot_be_broadcast(frame: Any) -> None:

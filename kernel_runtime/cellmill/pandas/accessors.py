@@ -67,7 +67,7 @@ class ParallelSeries:
     def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:
         """`pandas.Series.map`; ``func`` is called with each value in a worker."""
         series = self._series
-        if not _can_be_split(func, series):
+        if not _can_be_split(func, series) or "engine" in keywords:
             return series.map(func, na_action, **keywords)
         values = _Call(func, (), keywords).over(map_values, _parts_of_series(series), na_action)
         return Replay(values).through(lambda replay: series.map(replay, na_action))

@@ -61,8 +61,9 @@ def map_values(
     """Return the values of ``func`` for each value that pandas calls it with."""
     found: list[Any] = []
 
-    def call(value: Any) -> None:
+    def call(value: Any) -> Any:
         found.append(func(value, *args, **keywords))
+        return found[-1]  # pandas looks at those of sparse values
 
     part.map(call, how[0])
     return found

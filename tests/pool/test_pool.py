@@ -127,6 +127,55 @@ def test_callbacks(pool: Pool) -> None:
     assert isinstance(heard[1], ValueError)
 
 
+def test_a_result_is_ready_when_its_callback_has_run(pool: Pool) -> None:
+    here = threading.Event()
+
+    def hear(_: Any) -> None:
+        here.wait(SECONDS)
+
+    for begin in (pool.apply_async, pool.map_async):
+        result = begin(half, [4] if begin == pool.map_async else (4,), callback=hear)
+        with pytest.raises(multiprocessing.TimeoutError):
+            result.get(0.2)
+        assert not result.ready()
+        here.set()
+        assert result.get(SECONDS) in (2, [2])
+        here.clear()
+
+
+def test_callbacks_run_one_at_a_time_beside_the_caller_and_before_join_returns() -> None:
+    running, heard, threads = threading.Lock(), list[int](), set[int]()
+
+    def hear(value: int) -> None:
+        assert running.acquire(blocking=False)
+        heard.append(value)
+        threads.add(threading.get_ident())
+        running.release()
+        if value % 100 == 0:
+            raise ValueError(value)  # the others run all the same
+
+    with Pool(2) as pool:
+        for i in range(1000):
+            pool.apply_async(abs, (-i,), callback=hear)
+        pool.map_async(abs, [-1000], callback=lambda values: hear(*values))
+        pool.apply_async(abs, (threading.Lock(),), error_callback=lambda _: hear(1001))  # over at once
+        pool.close()
+        pool.join()
+        assert sorted(heard) == list(range(1002))
+    assert threading.get_ident() not in threads
+
+
+def test_a_callback_cannot_join_its_pool() -> None:
+    said: list[str] = []
+    with Pool(1) as pool:
+        result = pool.apply_async(
+            abs, (1,), callback=lambda _: [pool.close(), said.append(told(pool.join)[0])]
+        )
+        result.wait(SECONDS)
+        pool.join()
+    assert said == ["RuntimeError"]
+
+
 def test_functions_of_this_place_and_an_initializer(tmp_path: Any) -> None:
     add = 5
     with Pool(1, os.chdir, (tmp_path,)) as pool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future as BaseFuture
+from concurrent.futures import wait
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 from .. import run_registry
 from ..errors import UsageError
 from ..executor import Executor
 from ..task import DEFAULT_OPTIONS
-from .results import AsyncResult, ResultIterator, in_thread
+from .results import AsyncResult, Callbacks, ResultIterator, in_thread
 
 
 class Pool:
@@ -38,6 +40,8 @@ class Pool:
             options["max_tasks_per_child"] = maxtasksperchild
         self._executor = Executor(processes, initializer=initializer, initargs=tuple(initargs), **options)
         self._open = True
+        self._callbacks = Callbacks()
+        self._awaited: WeakSet[BaseFuture[Any]] = WeakSet()  # by `join`
 
     # -- one call
 
@@ -55,7 +59,9 @@ class Pool:
         callback: Callable[[Any], object] | None = None,
         error_callback: Callable[[BaseException], object] | None = None,
     ) -> AsyncResult:
-        """Begin a call; ``callback`` is called with its value, ``error_callback`` with its error, in another thread."""
+        """Begin a call; ``callback`` is called with its value, ``error_callback`` with its error, in another thread and
+        one at a time, before the result is ready.
+        """
         self._check()
         future: BaseFuture[Any]
         try:
@@ -63,7 +69,7 @@ class Pool:
         except Exception as error:  # what cannot be sent is told by the result
             future = BaseFuture()
             future.set_exception(error)
-        return AsyncResult(future, callback, error_callback)
+        return self._told(future, callback, error_callback)
 
     # -- many
 
@@ -92,7 +98,7 @@ class Pool:
         """Begin a `map`."""
         self._check()
         results = self._executor.map(func, list(iterable), chunksize=chunksize)
-        return AsyncResult(in_thread(lambda: list(results)), callback, error_callback)
+        return self._told(in_thread(lambda: list(results)), callback, error_callback)
 
     def starmap_async(
         self,
@@ -105,7 +111,7 @@ class Pool:
         """Begin a `starmap`."""
         self._check()
         results = self._executor.starmap(func, list(iterable), chunksize=chunksize)
-        return AsyncResult(in_thread(lambda: list(results)), callback, error_callback)
+        return self._told(in_thread(lambda: list(results)), callback, error_callback)
 
     def imap(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
@@ -139,10 +145,15 @@ class Pool:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
-        """Wait for what was begun. Raises `ValueError` where the pool is open still."""
+        """Wait for what was begun, and its callbacks. Raises `ValueError` where the pool is open still, `RuntimeError`
+        in a callback.
+        """
         if self._open:
             raise ValueError("Pool is still running")
+        if self._callbacks.run_here:
+            raise RuntimeError("a callback cannot join its pool: it would wait for itself")
         self._executor.shutdown()
+        wait(list(self._awaited))
 
     def __enter__(self) -> Pool:
         self._check()
@@ -156,6 +167,16 @@ class Pool:
 
     def __repr__(self) -> str:
         return f"<cellmill.Pool of {self._executor.max_workers}, {'open' if self._open else 'closed'}>"
+
+    def _told(
+        self,
+        future: BaseFuture[Any],
+        callback: Callable[[Any], object] | None,
+        error_callback: Callable[[BaseException], object] | None,
+    ) -> AsyncResult:
+        result = AsyncResult(future, self._callbacks, callback, error_callback)
+        self._awaited.add(result.over)
+        return result
 
     def _check(self) -> None:
         if not self._open:

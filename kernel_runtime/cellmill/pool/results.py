@@ -3,51 +3,101 @@
 from __future__ import annotations
 
 import multiprocessing
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from concurrent.futures import Future as BaseFuture
+from concurrent.futures._base import LOGGER
 from typing import Any
 
 from ..errors import CellmillError, is_a
 from ..serialization.exceptions import RemoteTraceback
 
 
+class Callbacks:
+    """Runs the callbacks of a pool one after another, in a thread that is there as long as any is to come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._due: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
+        self._to_come = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def run_here(self) -> bool:
+        """Whether this is their thread."""
+        return threading.current_thread() is self._thread
+
+    def expect(self) -> None:
+        """One is to come, by `run`."""
+        with self._lock:
+            if not self._to_come:
+                self._thread = threading.Thread(
+                    target=self._run_all, name="cellmill-pool-callbacks", daemon=True
+                )
+                self._thread.start()
+            self._to_come += 1
+
+    def run(self, callback: Callable[[], object]) -> None:
+        """Run it after those before it; its error is logged."""
+        self._due.put(callback)
+
+    def _run_all(self) -> None:
+        while True:
+            try:
+                self._due.get()()
+            except BaseException:  # sys.exit() too: the others have to run
+                LOGGER.exception("exception calling a callback of a cellmill.Pool")
+            with self._lock:
+                self._to_come -= 1
+                if not self._to_come:
+                    return
+
+
 class AsyncResult:
-    """A result that comes later, as `multiprocessing.pool.AsyncResult`."""
+    """A result that comes later, as `multiprocessing.pool.AsyncResult`: it is there when its callback has run."""
 
     def __init__(
         self,
         future: BaseFuture[Any],
+        callbacks: Callbacks,
         callback: Callable[[Any], object] | None = None,
         error_callback: Callable[[BaseException], object] | None = None,
     ) -> None:
-        self._future = future
-        if callback is not None or error_callback is not None:
+        self._future = self.over = future
+        if callback is None and error_callback is None:
+            return
+        told: BaseFuture[None] = BaseFuture()
+        self.over = told
 
-            def tell(ended: BaseFuture[Any]) -> None:
-                error = CancelledError() if ended.cancelled() else ended.exception()
+        def tell() -> None:
+            error = CancelledError() if future.cancelled() else future.exception()
+            try:
                 if error is None and callback is not None:
-                    callback(ended.result())
+                    callback(future.result())
                 elif error is not None and error_callback is not None:
                     error_callback(error)
+            finally:
+                told.set_result(None)
 
-            future.add_done_callback(tell)
+        callbacks.expect()
+        future.add_done_callback(lambda _: callbacks.run(tell))
 
     def get(self, timeout: float | None = None) -> Any:
         """Return the value, or raise the error. Raises `multiprocessing.TimeoutError` after ``timeout`` seconds."""
         self.wait(timeout)
-        if not self._future.done():
+        if not self.ready():
             raise multiprocessing.TimeoutError
         return self._future.result()
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when it is there, or after ``timeout`` seconds."""
-        wait([self._future], timeout)
+        wait([self.over], timeout)
 
     def ready(self) -> bool:
-        """Whether the call is over."""
-        return self._future.done()
+        """Whether the call is over, and its callback."""
+        return self.over.done()
 
     def successful(self) -> bool:
         """Whether it raised no error. Raises `ValueError` while it is not over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import multiprocessing.pool
 import os
@@ -192,6 +193,40 @@ def test_closed_it_finishes_what_was_begun() -> None:
             call(abs, [1])
     pool.join()
     assert all(result.ready() and result.successful() for result in results)
+
+
+@pytest.mark.parametrize("imap", [Pool.imap, Pool.imap_unordered])
+def test_closed_it_takes_the_input_to_its_end(imap: Callable[..., Iterator[int]]) -> None:
+    pool = Pool(2)
+    results = imap(pool, abs, (-i for i in range(300_000)), 5000)
+    first = next(results)
+    pool.close()
+    pool.join()
+    assert sorted([first, *results]) == list(range(300_000))
+    assert next(results, None) is None
+
+
+def test_closed_it_raises_the_error_of_an_input_at_its_end() -> None:
+    def items() -> Iterator[int]:
+        yield from range(300_000)
+        raise ValueError("no more")
+
+    pool = Pool(2)
+    results = pool.imap(abs, items(), 5000)
+    pool.close()
+    pool.join()
+    assert [next(results) for _ in range(300_000)] == list(range(300_000))
+    assert told(lambda: next(results)) == ("ValueError", "no more")
+    assert every(results) == []
+
+
+def test_terminated_it_takes_no_more_of_an_input_without_an_end() -> None:
+    pool = Pool(2)
+    results = pool.imap(abs, itertools.count())
+    pool.close()
+    pool.terminate()
+    pool.join()
+    assert every(results)[-1][0] == "CancelledError"
 
 
 def test_the_end_of_a_with_block_interrupts_what_runs(gate: Gate) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future as BaseFuture
 from concurrent.futures import wait
 from typing import Any, NoReturn
@@ -42,6 +42,8 @@ class Pool:
         self._open = True
         self._callbacks = Callbacks()
         self._awaited: WeakSet[BaseFuture[Any]] = WeakSet()  # by `join`
+        self._iterators: WeakSet[ResultIterator] = WeakSet()
+        self._ending: BaseFuture[None] | None = None  # since `close`, where it takes a while
 
     # -- one call
 
@@ -119,7 +121,7 @@ class Pool:
         """Return an iterator over ``func(item)``, in order; items are taken as results are read."""
         self._check()
         results = self._executor.map(func, iterable, chunksize=chunksize, return_exceptions=True)
-        return ResultIterator(results)
+        return self._read(results)
 
     def imap_unordered(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
@@ -127,14 +129,20 @@ class Pool:
         """Return an iterator over ``func(item)``, as they come."""
         self._check()
         how: dict[str, Any] = {"return_exceptions": True, "ordered": False}
-        return ResultIterator(self._executor.map(func, iterable, chunksize=chunksize, **how))
+        return self._read(self._executor.map(func, iterable, chunksize=chunksize, **how))
 
     # -- the end
 
     def close(self) -> None:
-        """Take no more calls; what was begun goes on."""
+        """Take no more calls; what was begun goes on. The input of an `imap` is taken to its end."""
+        if not self._open:
+            return
         self._open = False
-        self._executor.shutdown(wait=False)
+        iterators = list(self._iterators)
+        if iterators and self._executor.backend != "inline":
+            self._ending = in_thread(lambda: self._run_out(iterators))
+        else:
+            self._run_out(iterators)
 
     def terminate(self) -> None:
         """Take no more calls, cancel what has not begun and interrupt what runs."""
@@ -152,6 +160,8 @@ class Pool:
             raise ValueError("Pool is still running")
         if self._callbacks.run_here:
             raise RuntimeError("a callback cannot join its pool: it would wait for itself")
+        if self._ending is not None:
+            wait([self._ending])
         self._executor.shutdown()
         wait(list(self._awaited))
 
@@ -177,6 +187,16 @@ class Pool:
         result = AsyncResult(future, self._callbacks, callback, error_callback)
         self._awaited.add(result.over)
         return result
+
+    def _run_out(self, iterators: list[ResultIterator]) -> None:
+        for results in iterators:
+            results.run_out()
+        self._executor.shutdown(wait=False)  # which takes no more of an input
+
+    def _read(self, results: Iterator[Any]) -> ResultIterator:
+        made = ResultIterator(results)
+        self._iterators.add(made)
+        return made
 
     def _check(self) -> None:
         if not self._open:

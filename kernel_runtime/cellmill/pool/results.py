@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from concurrent.futures import Future as BaseFuture
@@ -113,6 +115,9 @@ class ResultIterator:
 
     def __init__(self, results: Iterator[Any]) -> None:
         self._results = results
+        self._reading = threading.Lock()
+        self._kept: deque[Any] = deque()  # results that `run_out` has read
+        self._error: Exception | None = None  # of the input, met by it
         self._coming: BaseFuture[Any] | None = None  # the next one, while another thread waits for it
 
     def __iter__(self) -> ResultIterator:
@@ -124,20 +129,45 @@ class ResultIterator:
     def next(self, timeout: float | None = None) -> Any:
         """Return the next result. Raises `multiprocessing.TimeoutError` after ``timeout`` seconds: ask again then."""
         if timeout is None and self._coming is None:
-            found = next(self._results)
+            found = self._next()
         else:
             if self._coming is None:
-                self._coming = in_thread(lambda: (*[next(self._results, _END)],))
+                self._coming = in_thread(lambda: (self._next(),))
             wait([self._coming], timeout)
             if not self._coming.done():
                 raise multiprocessing.TimeoutError
             coming, self._coming = self._coming, None
             (found,) = coming.result()
-            if found is _END:
-                raise StopIteration
+        if found is _END:
+            raise StopIteration
         if was_raised(found):
             raise found
         return found
+
+    def run_out(self) -> None:
+        """Have all calls made, to the end of the input: results that nothing has read by then are kept."""
+        while True:
+            with self._reading:
+                try:
+                    found = next(self._results, _END)
+                except Exception as error:
+                    self._error = error
+                    return
+                if found is _END:
+                    return
+                self._kept.append(found)
+
+    def _next(self) -> Any:
+        """The next result; `_END` behind the last one."""
+        with contextlib.suppress(IndexError):
+            return self._kept.popleft()
+        with self._reading:
+            if self._kept:
+                return self._kept.popleft()
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            return next(self._results, _END)
 
 
 _END = object()

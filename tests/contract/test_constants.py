@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,6 +90,28 @@ def test_all_elements_see_the_constant_of_the_start(ex: Executor) -> None:
         found += results
     assert found == ["old"] * 40
     assert list(f.map(range(2), table=table)) == ["new", "new"]
+
+
+@elsewhere
+def test_arguments_of_a_partial_call_that_change_are_told(ex: Executor) -> None:
+    table = ["old"] * 40
+    results = ex.map(functools.partial(operator.getitem, table), iter(range(40)), prefetch=2)
+    found = [next(results)]
+    table[:] = ["new"] * 40
+    with pytest.warns(RuntimeWarning, match="the arguments of getitem were changed while"):
+        found += results
+    assert found == ["old"] * 40
+
+
+@elsewhere
+def test_a_generator_among_constants_is_told_by_its_name_and_no_change(ex: Executor) -> None:
+    def drawn_beside(x: int, rng: random.Random) -> float:
+        return rng.random()
+
+    with pytest.warns(RuntimeWarning) as told:
+        list(ex.map(drawn_beside, range(4), rng=random.Random(3)))
+    (note,) = told
+    assert "draw from children of rng, one per task" in str(note.message)
 
 
 class Counted:

@@ -321,8 +321,9 @@ class Walk:
             name = name or "its arguments"
             for key in ("args", "keywords"):
                 self.attribute(value, key, name)
-            attributes = value.__reduce__()[2][3]  # asked for by name it would come to be
-            self.note(CALL, value, lambda: value.__reduce__()[2][3] is attributes, None, name)
+            # by its name it would come to be: code that asks so makes no change
+            attributes = value.__reduce__()[2][3] or None
+            self.note(CALL, value, lambda: (value.__reduce__()[2][3] or None) is attributes, None, name)
             self.follow((attributes,), name)
         elif kind is CACHED:
             self.follow((value.__wrapped__,), name)

@@ -14,7 +14,7 @@ import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from hashlib import blake2b
 from itertools import count, islice
 from operator import is_
@@ -242,7 +242,8 @@ def _variable(function: Any, generator: Any) -> str:
     owner = getattr(function, "__self__", function)
     if owner is generator or getattr(owner, "bit_generator", None) is generator:
         return "its generator"
-    roots = _parts("", function) if type(function) is types.FunctionType else [("self", owner)]
+    plain = type(function) in (types.FunctionType, partial)
+    roots = _parts("", function) if plain else [("self", owner)]
     todo = [(name, value, 0) for name, value in roots]
     seen: set[int] = set()
     while todo:
@@ -263,6 +264,10 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from named_references(value)
         defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
         yield from ((f"a default of {value.__name__}", part) for part in defaults)
+    elif type(value) is partial:
+        yield from value.keywords.items()
+        yield from (("its arguments", part) for part in value.args)
+        yield from _parts(name, value.func)
     elif type(value) is dict:
         yield from ((f"{name}[{key!r}]", part) for key, part in list(value.items()))
     elif type(value) in (list, tuple):

@@ -46,8 +46,10 @@ class Watch:
             return
         self._said = True
         name = function_name(self._stream.function)
+        own = changed.removeprefix("its ")  # arguments or defaults, attributes
+        what = f"{changed}, which {name} refers to, was" if own == changed else f"the {own} of {name} were"
         notices.warn(
-            f"{changed}, which {name} refers to, was changed while the results of a map of it were read. The map keeps "
-            f"the state of its start: no element of it sees the change. Begin a new map after the change, or pass "
-            f"{changed} as an argument (f.map(items, values)). This is said once per map."
+            f"{what} changed while the results of a map of it were read. The map keeps the state of its start: no "
+            "element of it sees the change. Begin a new map after the change, or pass what has changed as an argument "
+            "of each call (f.map(items, values)). This is said once per map."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -156,6 +157,43 @@ def test_calls_run_in_workers_under_their_own_name(pool: Executor, frame: Any) -
 
 def fails_on_six(value: int) -> int:
     return value
+
+
+def test_messages_name_the_function_of_the_user(frame: Any) -> None:
+    met: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        met.append(value)
+        return value
+
+    def locked(_: Any) -> Any:
+        return threading.Lock()
+
+    def ends(_: Any) -> Any:
+        return next(iter(()))
+
+    with pytest.warns(RuntimeWarning, match=r"tasks of .*noted change met"):
+        frame["a"].parallel.map(noted)
+    with pytest.raises(cellmill.PayloadError, match=r"the result of .*locked, a list, cannot be sent back"):
+        frame.parallel.apply(locked, axis=1)
+    with pytest.raises(RuntimeError, match="ends raised StopIteration"):
+        frame.groupby("a").parallel.apply(ends)
+
+
+def test_draws_that_the_seed_does_not_reach_are_told(tmp_path: Any) -> None:
+    code = """
+import cellmill.pandas
+import numpy as np
+import pandas as pd
+
+def noisy(x):
+    return x + np.random.normal()
+
+if __name__ == "__main__":
+    np.random.seed(3)
+    pd.DataFrame({"a": [1, 2]})["a"].parallel.map(noisy)
+"""
+    assert "tasks of noisy draw from numpy.random" in run_script(tmp_path, code)[1]
 
 
 def test_it_is_there_after_the_import(tmp_path: Any) -> None:

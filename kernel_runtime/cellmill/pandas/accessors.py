@@ -110,9 +110,15 @@ class _Call:
 
     def over(self, task: Callable[..., list[Any]], parts: Iterable[Any], *how: Any) -> list[Any]:
         """Return the values of the calls that ``task`` makes for each part, in order."""
-        view = default_executor().options(name=function_name(self._func))
-        rest = {"func": self._func, "args": self._args, "keywords": self._keywords, "how": how}
-        return [value for values in view.map(task, parts, **rest) for value in values]
+        func, args, keywords = self._func, self._args, self._keywords
+
+        def run(part: Any) -> list[Any]:
+            return task(part, lambda value: func(value, *args, **keywords), *how)
+
+        run.__name__ = run.__qualname__ = function_name(
+            func
+        )  # messages about its tasks name the user's function
+        return [value for values in default_executor().map(run, parts) for value in values]
 
 
 def _can_be_split(func: Any, of: Any) -> bool:

@@ -35,44 +35,38 @@ class Replay:
             ) from None
 
 
-def apply_rows(
-    part: pd.DataFrame, func: Callable[..., Any], args: Any, keywords: Any, how: tuple[bool]
-) -> list[Any]:
-    """Return the values of ``func`` for each row."""
+def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any], raw: bool) -> list[Any]:
+    """Return the values of ``call`` for each row."""
     found: list[Any] = []
 
-    def call(row: Any) -> None:
-        value = func(row, *args, **keywords)
+    def note(row: Any) -> None:
+        value = call(row)
         # pandas fills one row with the values of the next
         found.append(value.copy() if value is row else value)
 
-    part.apply(call, axis=1, raw=how[0])
+    part.apply(note, axis=1, raw=raw)
     return found
 
 
-def call_column(column: Any, func: Callable[..., Any], args: Any, keywords: Any, how: tuple[()]) -> list[Any]:
-    """Return the value of ``func`` for a column: a series or, with ``raw``, an array."""
-    return [func(column, *args, **keywords)]
+def call_column(column: Any, call: Callable[[Any], Any]) -> list[Any]:
+    """Return the value of ``call`` for a column: a series or, with ``raw``, an array."""
+    return [call(column)]
 
 
-def map_values(
-    part: pd.Series, func: Callable[..., Any], args: Any, keywords: Any, how: tuple[Any]
-) -> list[Any]:
-    """Return the values of ``func`` for each value that pandas calls it with."""
+def map_values(part: pd.Series, call: Callable[[Any], Any], na_action: Any) -> list[Any]:
+    """Return the values of ``call`` for each value that pandas calls it with."""
     found: list[Any] = []
 
-    def call(value: Any) -> Any:
-        found.append(func(value, *args, **keywords))
+    def note(value: Any) -> Any:
+        found.append(call(value))
         return found[-1]  # pandas looks at those of sparse values
 
-    part.map(call, how[0])
+    part.map(note, na_action)
     return found
 
 
-def call_group(
-    part: tuple[Any, Any], func: Callable[..., Any], args: Any, keywords: Any, how: tuple[()]
-) -> list[Any]:
-    """Return the value of ``func`` for a group, which has its name as pandas gives it."""
+def call_group(part: tuple[Any, Any], call: Callable[[Any], Any]) -> list[Any]:
+    """Return the value of ``call`` for a group, which has its name as pandas gives it."""
     group, name = part
     object.__setattr__(group, "name", name)
-    return [func(group, *args, **keywords)]
+    return [call(group)]

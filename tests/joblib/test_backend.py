@@ -21,6 +21,7 @@ import cellmill.joblib
 from cellmill import Executor, UsageError
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
+from tests.support.told import told
 
 LARGE = 1 << 18  # numbers: 2 MB
 
@@ -258,3 +259,17 @@ def test_scikit_learn_gives_the_same(ex: Executor) -> None:
     with parallel_config(backend="sequential"):
         assert cross_val_score(forest, x, y, cv=3).tolist() == scores.tolist()
         assert grid.fit(x, y).best_score_ == best.best_score_
+
+
+def drawn(rng: Any) -> float:
+    return float(rng.random())
+
+
+@pytest.mark.usefixtures("notices_anew")
+def test_a_generator_that_all_calls_are_given_is_told(ex: Executor) -> None:
+    def calls(given: list[Any]) -> list[str]:
+        return told(lambda: Parallel(2, batch_size=1)(delayed(drawn)(rng) for rng in given), "draw")
+
+    assert calls(np.random.default_rng(1).spawn(4)) == []
+    (text,) = calls([np.random.default_rng(2)] * 4)
+    assert text.startswith("drawn is given a generator of random numbers (Generator)")

@@ -18,6 +18,7 @@ from ..diagnostics.naming import call_text, name_call
 from ..diagnostics.short_text import counted
 from ..errors import PayloadError
 from ..process_context import native_threads
+from ..randomness import given
 from ..serialization import payload
 from ..serialization.function_code import function_name
 from ..serialization.shared import Shared, attached, detached, share
@@ -77,6 +78,8 @@ class SentOnce:
             raise
         except Exception as error:
             raise self._explained(batch, error) from error
+        # calls of one batch share their copy of a generator, which goes on there
+        given.look(calls, data, function_name(function), function)
         packed = Packed(data, [self._placed(view) for view in found], shared, len(calls), threads)
         return self._runner(function) if same else run_any, packed
 

@@ -91,6 +91,26 @@ def test_arrays(pool: Executor) -> None:
     assert changed(lambda: pool.submit(lambda array: fill(array), big).result(SECONDS)) == []
 
 
+def test_arrays_in_files(pool: Executor, tmp_path: Any) -> None:
+    numpy = pytest.importorskip("numpy")
+    values = numpy.memmap(tmp_path / "values", float, "w+", shape=4)
+
+    def fill(array: Any) -> float:
+        put(array, 3)
+        return float(array.sum())
+
+    def put(array: Any, value: float) -> None:
+        array[:] = value
+
+    def filled(array: Any) -> Any:
+        put(array, 3)
+        return array
+
+    assert "its argument array" in changed(lambda: pool.submit(fill, values).result(SECONDS))[0]
+    assert changed(lambda: pool.submit(filled, values).result(SECONDS)) == []
+    assert values.sum() == 0
+
+
 @pytest.mark.parametrize("size", [10_000, 20_000, 30_000, 40_000])
 def test_arrays_near_the_limit_of_a_look(pool: Executor, size: int) -> None:
     """The comparison after a call copies again what has changed, past the limit of the first copy."""

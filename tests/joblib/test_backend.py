@@ -273,3 +273,19 @@ def test_a_generator_that_all_calls_are_given_is_told(ex: Executor) -> None:
     assert calls(np.random.default_rng(1).spawn(4)) == []
     (text,) = calls([np.random.default_rng(2)] * 4)
     assert text.startswith("drawn is given a generator of random numbers (Generator)")
+
+
+def filled(array: Any, place: int) -> int:
+    array[place] = 1
+    return place
+
+
+@pytest.mark.usefixtures("notices_anew")
+@pytest.mark.parametrize("size", [4, LARGE])
+def test_an_array_in_a_file_that_is_not_written_to_is_told(ex: Executor, tmp_path: Any, size: int) -> None:
+    values = np.memmap(tmp_path / "values", float, "w+", shape=size)
+    with pytest.warns(RuntimeWarning, match="filled is given a numpy.memmap that can be written to"):
+        Parallel(2, max_nbytes=None)(delayed(filled)(values, place) for place in range(4))
+    assert values[:4].tolist() == [0] * 4
+    values = np.memmap(tmp_path / "values", float, "r", shape=size)
+    assert told(lambda: Parallel(2)(delayed(np.sum)(values) for _ in range(2)), "memmap") == []

@@ -29,7 +29,7 @@ def _of_numpy(walk: Entries, value: Any, kind: type, name: str) -> bool:
     numpy = sys.modules["numpy"]
     if issubclass(kind, (numpy.dtype, numpy.generic)):
         return not issubclass(kind, numpy.void)  # a record is changed in place
-    if kind is not numpy.ndarray:
+    if kind is not numpy.ndarray and kind is not numpy.memmap:
         return False
     if walk.in_worker and not value.flags.writeable:
         return True

@@ -134,14 +134,22 @@ def _may_change(value: Any) -> bool:
         return _may_change(value.__self__)
     if kind is types.FunctionType or isinstance(value, type):
         return module_reads.of_users(value)
-    package = str(kind.__module__).partition(".")[0]
-    if package == "numpy" and kind is getattr(sys.modules["numpy"], "ndarray", None):
+    if _is_array(kind):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
-    if package == "pandas" and kind.__name__ in ("DataFrame", "Series"):
+    if str(kind.__module__).partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
         return bool(value.size <= MOST_BYTES // 8)
     if is_molecule(value):
         return True
     return bool(kind.__flags__ & 1 << 9) and not isinstance(value, types.ModuleType)
+
+
+def _is_array(kind: type) -> bool:
+    """Whether it is the class of numpy's arrays, or of those in files: a task has a copy of both."""
+    numpy = sys.modules.get("numpy")
+    return kind.__module__ == "numpy" and kind in (
+        getattr(numpy, "ndarray", None),
+        getattr(numpy, "memmap", None),
+    )
 
 
 class _Look:
@@ -190,6 +198,7 @@ def _is_compared_whole(value: Any) -> bool:
         kind.__flags__ & 1 << 9 == 0
         or str(kind.__module__).partition(".")[0] == "pandas"
         or is_molecule(value)
+        or _is_array(kind)
     ):
         return True
     return module_reads.of_users(kind)

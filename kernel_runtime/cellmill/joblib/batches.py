@@ -7,6 +7,7 @@ sent, so that an array that changed between two calls is sent again.
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from cffi import FFI
 from joblib.parallel import BatchedCalls, parallel_config
 
+from ..diagnostics import notices
 from ..diagnostics.naming import call_text, name_call
 from ..diagnostics.short_text import counted
 from ..errors import PayloadError
@@ -80,6 +82,7 @@ class SentOnce:
             raise self._explained(batch, error) from error
         # calls of one batch share their copy of a generator, which goes on there
         given.look(calls, data, function_name(function), function)
+        _look_for_files(batch)
         packed = Packed(data, [self._placed(view) for view in found], shared, len(calls), threads)
         return self._runner(function) if same else run_any, packed
 
@@ -117,6 +120,22 @@ class SentOnce:
             copy = bytes(view)  # an earlier one is let go of with the last batch that refers to it
             sent = self._sent[key] = _Sent(copy, share(pickle.PickleBuffer(copy)))
         return sent.handle
+
+
+def _look_for_files(batch: BatchedCalls) -> None:
+    """Say that a task does not write to the file of an array, as joblib's own processes do."""
+    kind = getattr(sys.modules.get("numpy"), "memmap", None)
+    for function, args, kwargs in batch.items:
+        for value in (*args, *kwargs.values()):
+            if type(value) is kind and value.mode in ("r+", "w+"):
+                name = function_name(function)
+                notices.give(
+                    ("array in a file", name),
+                    f"{name} is given a numpy.memmap that can be written to. A task has a copy of it: what it writes "
+                    "there does not reach the file. Give it the file's name, and open it in the function: "
+                    "numpy.memmap(name, mode='r+', ...). This note is shown once.",
+                    function,
+                )
 
 
 def _repeated(function: Callable[..., Any]) -> Callable[[Packed], tuple[list[Any], float]]:

@@ -18,7 +18,7 @@ from .replacements import MAINS, is_replacement
 
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
-_MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
+MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
 _LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
@@ -104,24 +104,27 @@ def texts_used(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _imports_in(code: types.CodeType) -> frozenset[tuple[str, int]]:
-    nested = [_imports_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    found, before = set(), [0, 0]  # the level and the names are loaded before an import
+def imports_in(code: types.CodeType) -> frozenset[tuple[str, int, tuple[str, ...]]]:
+    """The (module, level, names) of the import statements in code, nested code included; names: of ``from`` ones."""
+    nested = [imports_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    found: set[tuple[str, int, tuple[str, ...]]] = set()
+    before: list[Any] = [0, ()]  # the level and the names are loaded before an import
     for i in dis.get_instructions(code):
         if i.opname == "IMPORT_NAME":
-            found.add((i.argval, before[0] if isinstance(before[0], int) else 0))
+            level, names = before
+            found.add((i.argval, level if isinstance(level, int) else 0, names or ()))
         if i.opname != "EXTENDED_ARG":
             before = [before[1], i.argval]
     return frozenset(found).union(*nested)
 
 
 @functools.lru_cache(maxsize=1024)
-def _texts_in(code: types.CodeType) -> frozenset[str]:
+def texts_in(code: types.CodeType) -> frozenset[str]:
     """The texts in code, nested code included, where it may find modules by texts."""
-    nested = [_texts_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    nested = [texts_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
     own = (
         {text for text in code.co_consts if type(text) is str}
-        if _MODULES_BY_TEXT & names_used(code)
+        if MODULES_BY_TEXT & names_used(code)
         else set()
     )
     return frozenset(own).union(*nested)
@@ -131,8 +134,8 @@ def imported_modules(code: types.CodeType, package: str | None) -> Iterator[tupl
     """Yield the (name, module) of what code imports when it runs, nested code included, and of the packages that it is
     in; `ABSENT` for what is not imported yet. ``package``: that relative names begin from.
     """
-    yield from ((text, sys.modules[text]) for text in _texts_in(code) if text in sys.modules)
-    for name, level in _imports_in(code):
+    yield from ((text, sys.modules[text]) for text in texts_in(code) if text in sys.modules)
+    for name, level, _ in imports_in(code):
         if level:
             try:
                 name = importlib.util.resolve_name("." * level + name, package)

@@ -14,7 +14,7 @@ from ..process_context import process_looks
 from . import settings_key, sources
 from .structure import SIZE, Structure
 
-FORMAT = 3  # of keys and of what is kept under them
+FORMAT = 4  # of keys and of what is kept under them
 _MOST_TRIES = 3
 
 
@@ -66,6 +66,7 @@ class FunctionKey:
             for place in sorted(walk.package_names):
                 made.add((place, walk.package_names[place]))
             made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
+            digest = made.digest()
             files = tuple(sorted({*made.files, *self._depends_on}))
             stamps = [*map(sources.stamp_of, files)]
             if capture.changed() is None and sources.unchanged(
@@ -74,4 +75,4 @@ class FunctionKey:
                 break
         comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
         self._capture = capture if comparable else None
-        self._files, self._stamps, self._digest = files, stamps, made.digest()
+        self._files, self._stamps, self._digest = files, stamps, digest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import dis
+import contextlib
 import functools
 import importlib.metadata
 import importlib.util
@@ -11,13 +11,15 @@ import os
 import sys
 import time
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..by_value.import_log import users_own
+from ..by_value.import_log import is_installed, users_own
+from ..by_value.references import MODULES_BY_TEXT, imports_in, texts_in
 
 _MAIN = ("__main__", "__mp_main__", "")
+_BY_TEXT = MODULES_BY_TEXT | {"__getattr__"}  # ways to modules in a file
 _UNSETTLED_NS = (
     2_000_000_000  # a file that has just been written may change again within one tick of its clock
 )
@@ -33,7 +35,6 @@ class _Stamp(NamedTuple):
 
 
 _contents: dict[str, tuple[_Stamp | None, bytes]] = {}
-_imports: dict[bytes, tuple[str, ...]] = {}  # by the content of a file
 
 
 def stamp_of(path: str) -> _Stamp | None:
@@ -86,78 +87,172 @@ def version_of_package(module: str) -> str:
     try:
         return importlib.metadata.version(top)
     except importlib.metadata.PackageNotFoundError:
-        return str(getattr(sys.modules.get(module), "__file__", ""))
+        return str(getattr(sys.modules.get(module), "__file__", None) or "")
 
 
-@functools.lru_cache(maxsize=1024)
-def imported_by(code: types.CodeType) -> tuple[str, ...]:
-    """Names of the modules that code imports as it runs."""
-    return tuple(
-        sorted({i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME" and i.argval})
-    )
+class _Place(NamedTuple):
+    """Where one of the user's own modules is. ``file``: None of a namespace package; ``folders``: of a package."""
+
+    file: str | None
+    folders: tuple[str, ...] = ()
 
 
-def own_file(module: str) -> str | None:
-    """The file of one of the user's own modules; None for others."""
+def _place_of(file: Any, folders: Any) -> _Place | None:
+    own = os.path.abspath(file) if isinstance(file, str) and users_own(file) else None
+    if own is None and file is not None:
+        return None
+    found = tuple(folders or ())
+    if own is None:
+        found = tuple(folder for folder in found if not is_installed(os.path.join(folder, "")))
+    return _Place(own, found) if own is not None or found else None
+
+
+def _place(module: str) -> _Place | None:
+    """Find one of the user's own modules without running any code; None for others, and where there is none."""
     if module in _MAIN:
         return None
-    loaded = sys.modules.get(module)
-    file = getattr(loaded, "__file__", None)
-    if loaded is None:
+    names = getattr(sys.modules.get(module), "__dict__", None)
+    if names is not None:
+        return _place_of(names.get("__file__"), names.get("__path__"))
+    package, _, name = module.rpartition(".")
+    if not package:
         try:
             spec = importlib.util.find_spec(module)
         except (ImportError, ValueError, AttributeError):
             return None
-        file = spec.origin if spec is not None else None
-    return os.path.abspath(file) if isinstance(file, str) and users_own(file) else None
+        return None if spec is None else _place_of(spec.origin, spec.submodule_search_locations)
+    around = _place(package)
+    paths = [os.path.join(folder, name) for folder in around.folders] if around is not None else []
+    for path in paths:
+        inside = os.path.join(path, "__init__.py")
+        if os.path.isfile(inside):
+            return _place_of(inside, (path,))
+        if os.path.isfile(f"{path}.py"):
+            return _place_of(f"{path}.py", ())
+    return _place_of(None, filter(os.path.isdir, paths))
 
 
-def files_behind(module: str) -> list[str]:
-    """The user's own files that a module is made of: its own, and those of all that it imports, in order of names."""
-    found: dict[str, str] = {}
-    todo, seen = [module], set[str]()
-    while todo:
-        name = todo.pop()
-        if name in seen:
+def is_own(module: str) -> bool:
+    """Whether a name is that of one of the user's own modules."""
+    return _place(module) is not None
+
+
+def imported_by(code: types.CodeType, package: str | None) -> list[str]:
+    """Names of the modules that code imports as it runs, or finds by a text in it; of submodules the user's own ones.
+    ``package``: that relative names begin from.
+    """
+    found, perhaps = set[str](), set[str]()
+    for name, level, names in imports_in(code):
+        base = _absolute("." * level + name, package)
+        if base:
+            found.add(base)
+            perhaps.update(f"{base}.{each}" for each in names)
+    perhaps |= _by_text(texts_in(code), package)
+    return sorted(found | set(filter(_maybe_own, perhaps)))
+
+
+def _absolute(name: str, package: str | None) -> str:
+    """The name of a module; "" where it is relative to none."""
+    try:
+        return importlib.util.resolve_name(name, package)
+    except (ImportError, ValueError):
+        return ""
+
+
+def _by_text(texts: Collection[str], package: str | None) -> set[str]:
+    """What could be names of modules among texts, also of those in the package and in others that are named."""
+    found = set[str]()
+    for text in texts:
+        if not all(map(str.isidentifier, text.lstrip(".").split("."))):
             continue
-        seen.add(name)
-        file = own_file(name)
-        if file is not None:
-            found[file] = name
-            todo += _imports_of(file, name)
-    return sorted(found)
+        if text.startswith("."):
+            found.update(_absolute(text, base) for base in (package, *texts))
+        else:
+            found.add(text)
+            if package:
+                found.add(f"{package}.{text}")
+    found.discard("")
+    return found
 
 
-def _imports_of(file: str, module: str) -> tuple[str, ...]:
-    """Names that could be modules in the import statements of a file."""
-    content = content_of(file)
-    key = content + module.encode()
+def files_behind(modules: Iterable[str], used: Iterable[str] = ()) -> dict[str, str]:
+    """The user's own files that modules are made of, with the names of their modules: the modules' own, those of the
+    packages around them, and of all that these import, or reach as attributes of packages. ``used``: names in the code
+    that refers to the modules.
+    """
+    files: dict[str, str] = {}
+    packages: dict[str, _Place] = {}
+    names, seen, todo = {*used}, set[str](), [*modules]
+    while todo:
+        while todo:
+            module = todo.pop()
+            place = None if module in seen else _place(module)
+            seen.add(module)
+            if place is None:
+                continue
+            todo.append(module.rpartition(".")[0])  # is run first
+            if place.folders:
+                packages[module] = place
+            if place.file is not None:
+                files[place.file] = module
+                imports = _imports_of(place.file, module)
+                todo += imports.modules
+                names |= imports.used
+        todo = [each for package, place in packages.items() for each in _within(package, place, names) - seen]
+    return files
+
+
+def _within(package: str, place: _Place, names: set[str]) -> set[str]:
+    """The modules of a package that have one of these names."""
+    there = set[str]()
+    for folder in place.folders:
+        with contextlib.suppress(OSError):
+            there.update(entry.removesuffix(".py") for entry in os.listdir(folder))
+    return {f"{package}.{name}" for name in there & names}
+
+
+class _Imports(NamedTuple):
+    """What a file imports, and the names of attributes that it uses."""
+
+    modules: tuple[str, ...] = ()
+    used: frozenset[str] = frozenset()
+
+
+_imports: dict[bytes, _Imports] = {}  # by the content of a file
+
+
+def _imports_of(file: str, module: str) -> _Imports:
+    """The user's own modules that a file names: in import statements, and as texts where it finds modules by texts."""
+    key = content_of(file) + module.encode()
     known = _imports.get(key)
     if known is not None:
         return known
-    names: set[str] = set()
     try:
         with open(file, "rb") as source:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
-        return ()
+        return _Imports()
     package = module if os.path.basename(file) == "__init__.py" else module.rpartition(".")[0]
+    names, used, texts = set[str](), set[str](), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*above, base] if base else above)
+            base = _absolute("." * node.level + (node.module or ""), package)
             names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
-    above = module.split(".")[:-1]  # packages around it are run first
-    names.update(".".join(above[: i + 1]) for i in range(len(above)))
-    _imports[key] = tuple(sorted(name for name in names if name and _maybe_own(name)))
-    return _imports[key]
+            used.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+        elif isinstance(node, (ast.Name, ast.FunctionDef)):
+            used.add(node.id if isinstance(node, ast.Name) else node.name)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+    if used & _BY_TEXT:
+        names |= _by_text(texts, package)
+    found = _imports[key] = _Imports(tuple(sorted(filter(_maybe_own, names))), frozenset(used))
+    return found
 
 
 def _maybe_own(name: str) -> bool:
-    top = name.partition(".")[0]
-    return top not in sys.stdlib_module_names and own_file(name) is not None
+    return name.partition(".")[0] not in sys.stdlib_module_names and is_own(name)

@@ -15,6 +15,7 @@ import functools
 import logging
 import marshal
 import operator
+import os
 import pathlib
 import re
 import struct
@@ -28,7 +29,15 @@ from typing import Any
 from ..by_value.argument_names import read_by
 from ..by_value.module_reads import is_own
 from ..by_value.object_state import default_pickling, has_hidden_state, kind_of_generator, pickled_state
-from ..by_value.references import ABSENT, CACHED, cell_value, dispatch_registry, importable, names_of
+from ..by_value.references import (
+    ABSENT,
+    CACHED,
+    cell_value,
+    dispatch_registry,
+    importable,
+    names_of,
+    names_used,
+)
 from ..randomness.generators import state_of
 from . import sources
 
@@ -52,14 +61,16 @@ class Unkeyed(Exception):
 
 class Structure:
     """The digest of what was added. ``generators``: those of random numbers count by their state, else they are
-    refused. ``files``: the user's own source files that what was added depends on; ``draws``: whether there was a
-    generator.
+    refused. ``files``: the user's own source files that what was added depends on, with the names of their modules;
+    ``draws``: whether there was a generator.
     """
 
     def __init__(self, *, generators: bool = False) -> None:
-        self.files: set[str] = set()
+        self.files: dict[str, str] = {}
         self.draws = False
         self._generators = generators
+        self._modules: set[str] = set()  # from which something is imported
+        self._used: set[str] = set()  # names in code
         self._hash = blake2b(digest_size=SIZE)
         self._readers: list[Any] = []  # functions and classes: what they read by name counts as well
         self._numbers: dict[int, bytes] = {}
@@ -92,7 +103,11 @@ class Structure:
                     self.add((place, names[place]))
 
     def digest(self) -> bytes:
-        """The digest of all that was added, of `SIZE` bytes."""
+        """The digest of all that was added, of `SIZE` bytes; asked for once, when all was added."""
+        if self._modules:
+            self.files = sources.files_behind(self._modules, self._used)
+            for path in sorted(self.files):
+                self._put(os.fsencode(path), sources.content_of(path))
         return self._hash.digest()
 
     def _put(self, *parts: bytes) -> None:
@@ -190,15 +205,16 @@ class Structure:
         return None
 
     def _named(self, module: str, name: str) -> bytes:
-        """What is imported: by its package's version, or by the files of the user's modules behind it."""
-        found = sources.files_behind(module)
-        self.files.update(found)
-        version = "" if found else sources.version_of_package(module)
-        return self._refs((module, name, version, *(part for file in found for part in file_content(file))))
+        """What is imported: by its package's version; of the user's modules the files count, once all is added."""
+        own = sources.is_own(module)
+        if own:
+            self._modules.add(module)
+        return self._refs((module, name, "" if own else sources.version_of_package(module)))
 
-    def _code(self, code: types.CodeType) -> bytes:
-        """What code does: without the places where it stands in a file."""
-        for name in sources.imported_by(code):
+    def _code(self, code: types.CodeType, package: str | None = None) -> bytes:
+        """What code does: without the places where it stands in a file. ``package``: that it imports from."""
+        self._used |= names_used(code)
+        for name in sources.imported_by(code, package):
             self._put(b"import", self._named(name, ""))
         facts = (
             *(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
@@ -242,9 +258,11 @@ class Structure:
         code, namespace = function.__code__, function.__globals__
         names = sorted(names_of(code))
         cells = [cell_value(cell) for cell in function.__closure__ or ()]
-        told = (code, function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
-        return b"function" + self._refs(
-            (*told, *(part for n in names for part in (n, namespace.get(n, ABSENT))), *cells)
+        told = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
+        return (
+            b"function"
+            + self._code(code, namespace.get("__package__"))
+            + self._refs((*told, *(part for n in names for part in (n, namespace.get(n, ABSENT))), *cells))
         )
 
     def _class(self, cls: type) -> bytes:
@@ -335,8 +353,3 @@ def _plain(extension: Any) -> Any:
 
 def _imported(value: Any) -> bool:
     return importable(value) or (isinstance(value, type) and value.__flags__ & 1 << 9 == 0)
-
-
-def file_content(path: str) -> tuple[str, bytes]:
-    """A file as a part of a digest: its name and what is in it."""
-    return path, sources.content_of(path)

@@ -99,3 +99,55 @@ def test_modules_of_the_users_packages_however_they_are_reached(tmp_path: Path) 
         (folder / file).write_text(f"VALUE = {number + 10}")
     assert run() == {name: f"{number + 10} 0" for number, name in enumerate(MODULES)}
     assert run() == {name: f"{number + 10} 1" for number, name in enumerate(MODULES)}
+
+
+EDITED = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+import cellmill, table
+from pathlib import Path
+
+def f(): return table.VALUE, table.double()
+
+if __name__ == "__main__":
+    with cellmill.Executor(1) as ex:
+        kept = cellmill.parallel(memo=sys.argv[2], executor=ex)(f)
+        def show(): print(*kept().result(), kept.cache_info().hits)
+        def edit(text): Path(table.__file__).write_text(text)
+        show()
+        before = Path(table.__file__).read_text()
+        for text in sys.argv[3:]:
+            edit(text)
+            show()
+            show()
+        if sys.argv[3:]:
+            edit(before)
+            show()
+            edit(text)
+            importlib.reload(table)
+            show()
+"""
+TABLE = "VALUE = 1\ndef double(): return {} * VALUE"
+
+
+def test_a_module_that_was_edited_and_not_loaded_again(tmp_path: Path) -> None:
+    """What it gives is found as long as this is so, and in no other process."""
+    program, table = tmp_path / "program.py", tmp_path / "table.py"
+    program.write_text(EDITED)
+    table.write_text(TABLE.format(2))
+
+    def run(*texts: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-B", program, tmp_path, tmp_path / "store", *texts],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    other, third = TABLE.format(3), TABLE.format(40)
+    assert run(other, third) == ["1 2 0", "1 2 0", "1 2 1", "1 2 1", "1 2 2", "1 2 3", "1 40 3"]
+    assert run() == ["1 40 1"]
+    table.write_text(other)
+    assert run() == ["1 3 0"]

@@ -62,10 +62,17 @@ class KernelModules:
         self._held: dict[str, _Held] = {}
         self._others: set[str] = {"__main__", "__mp_main__"}
         self.generation = 0  # counts changes of what is held
+        self._anew = False  # a module was found anew that `note` has not told yet
         self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
     def note(self) -> bool:
         """Find modules that were imported or brought up to date since the last time; whether there was one of those."""
+        self.look()
+        anew, self._anew = self._anew, False
+        return anew
+
+    def look(self) -> None:
+        """Find the same, and leave it to the next `note` to tell."""
         anew = False
         loaded = sys.modules.copy()
         for name, held_before in self._held.items():
@@ -87,7 +94,7 @@ class KernelModules:
                     self.generation += 1
             if held is not None:
                 anew = self._ask_autoreload(held) or anew
-        return anew
+        self._anew = self._anew or anew
 
     def _ask_autoreload(self, held: _Held) -> bool:
         """Return whether autoreload has brought a module up to date, which it may do without a new spec."""
@@ -103,6 +110,10 @@ class KernelModules:
 
     def reloaded(self) -> bool:
         """Return whether a module has been loaded again since `note`; takes about a microsecond."""
+        return self._anew or self.to_be_seen()
+
+    def to_be_seen(self) -> bool:
+        """Return whether a module has been loaded again since `look`; takes about a microsecond."""
         loaded = sys.modules
         for name, held in self._held.items():  # noqa: SIM110  (a generator would cost more than the check)
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
@@ -140,6 +151,13 @@ class KernelModules:
         """Whether a module's file is still the one that it was loaded from."""
         held = self._held.get(name)
         return held is not None and version_of(held.path) == held.version
+
+    def loaded_before(self, name: str) -> tuple[Version, bytes | None] | None:
+        """Return (version, digest of the text, None if not known) of a module whose file is not as it was loaded."""
+        held = self._held.get(name)
+        if held is None or held.spec is None or version_of(held.path) == held.version:
+            return None
+        return held.version, None if held.source is None else held.source.digest
 
     def otherwise_here(self, imported: Iterable[Imported]) -> dict[str, tuple[str, Version]]:
         """Return (name, version there) by path of those that this process has in another version."""

@@ -29,9 +29,10 @@ class FunctionKey:
         self._generators = generators
         self._digest: bytes | None = None
         self._capture: Capture | None = None
-        self._files: tuple[str, ...] = ()
+        self._files: dict[str, str] = {}  # with the names of modules, "" for others
         self._draws_figures = False
-        self._stamps: list[Any] = []
+        self._states: list[Any] = []  # of the files
+        sources.look()
 
     def digest(self) -> bytes:
         """The present digest, of the settings that values depend on, too, where some were set.
@@ -39,6 +40,7 @@ class FunctionKey:
         Raises:
             Unkeyed: something that it refers to has none.
         """
+        sources.look()
         if self._digest is None or not self._fresh():
             self._compute()
         assert self._digest is not None
@@ -50,8 +52,12 @@ class FunctionKey:
             type(self._function) is types.FunctionType
             and self._capture is not None
             and self._capture.changed() is None
-            and (not self._files or [*map(sources.stamp_of, self._files)] == self._stamps)
+            and self._states_of(self._files) == self._states
         )
+
+    @staticmethod
+    def _states_of(files: dict[str, str]) -> list[Any]:
+        return [sources.state_of(path, module) for path, module in files.items()]
 
     def _compute(self) -> None:
         for _ in range(_MOST_TRIES):
@@ -67,12 +73,12 @@ class FunctionKey:
                 made.add((place, walk.package_names[place]))
             made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
             digest = made.digest()
-            files = tuple(sorted({*made.files, *self._depends_on}))
-            stamps = [*map(sources.stamp_of, files)]
+            files = {**dict.fromkeys(self._depends_on, ""), **made.files}
+            states = self._states_of(files)
             if capture.changed() is None and sources.unchanged(
                 files
             ):  # else another thread changes something
                 break
         comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
         self._capture = capture if comparable else None
-        self._files, self._stamps, self._digest = files, stamps, digest
+        self._files, self._states, self._digest = files, states, digest

@@ -15,7 +15,9 @@ from collections.abc import Collection, Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from .. import run_registry
 from ..by_value.import_log import is_installed, users_own
+from ..by_value.kernel_modules import modules
 from ..by_value.references import MODULES_BY_TEXT, imports_in, texts_in
 
 _MAIN = ("__main__", "__mp_main__", "")
@@ -34,6 +36,8 @@ class _Stamp(NamedTuple):
     inode: int
 
 
+_PROCESS = os.urandom(16)
+_looked = (-1, 0)  # epoch, and number of modules
 _contents: dict[str, tuple[_Stamp | None, bytes]] = {}
 
 
@@ -59,6 +63,30 @@ def content_of(path: str) -> bytes:
                 digest.update(piece)
     _contents[path] = stamp, digest.digest()
     return digest.digest()
+
+
+def look() -> None:
+    """Note which versions of their files the user's modules in this process come from; at a glance where none is new."""
+    global _looked
+    now = run_registry.epoch(), len(sys.modules)
+    if now != _looked or modules.to_be_seen():
+        modules.look()
+        _looked = now
+
+
+def content_here(path: str, module: str) -> tuple[bytes, ...]:
+    """The digest of what is in a module's file; where this process has the module from an earlier text, with a mark of
+    that text and of this process: what it computes is no result of the file.
+    """
+    content, before = content_of(path), modules.loaded_before(module)
+    if before is None or before[1] == content:
+        return (content,)
+    return content, _PROCESS, repr(before).encode()
+
+
+def state_of(path: str, module: str) -> Any:
+    """Equal as long as `content_here` is, as far as can be seen without reading the file; ``module``: "" for others."""
+    return stamp_of(path), modules.loaded_before(module)
 
 
 def unchanged(paths: Iterable[str]) -> bool:
@@ -175,14 +203,14 @@ def _by_text(texts: Collection[str], package: str | None) -> set[str]:
     return found
 
 
-def files_behind(modules: Iterable[str], used: Iterable[str] = ()) -> dict[str, str]:
-    """The user's own files that modules are made of, with the names of their modules: the modules' own, those of the
-    packages around them, and of all that these import, or reach as attributes of packages. ``used``: names in the code
-    that refers to the modules.
+def files_behind(names: Iterable[str], used: Iterable[str] = ()) -> dict[str, str]:
+    """The user's own files that modules of these names are made of, with the names of their modules: the modules' own,
+    those of the packages around them, and of all that these import, or reach as attributes of packages. ``used``: names
+    in the code that refers to the modules.
     """
     files: dict[str, str] = {}
     packages: dict[str, _Place] = {}
-    names, seen, todo = {*used}, set[str](), [*modules]
+    attributes, seen, todo = {*used}, set[str](), [*names]
     while todo:
         while todo:
             module = todo.pop()
@@ -197,8 +225,10 @@ def files_behind(modules: Iterable[str], used: Iterable[str] = ()) -> dict[str, 
                 files[place.file] = module
                 imports = _imports_of(place.file, module)
                 todo += imports.modules
-                names |= imports.used
-        todo = [each for package, place in packages.items() for each in _within(package, place, names) - seen]
+                attributes |= imports.used
+        todo = [
+            each for package, place in packages.items() for each in _within(package, place, attributes) - seen
+        ]
     return files
 
 

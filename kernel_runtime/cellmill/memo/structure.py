@@ -106,8 +106,8 @@ class Structure:
         """The digest of all that was added, of `SIZE` bytes; asked for once, when all was added."""
         if self._modules:
             self.files = sources.files_behind(self._modules, self._used)
-            for path in sorted(self.files):
-                self._put(os.fsencode(path), sources.content_of(path))
+            for path, module in sorted(self.files.items()):
+                self._put(os.fsencode(path), *sources.content_here(path, module))
         return self._hash.digest()
 
     def _put(self, *parts: bytes) -> None:

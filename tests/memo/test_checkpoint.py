@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,43 @@ def test_a_captured_generator_counts_by_its_state(ex: Executor, tmp_path: Path) 
     assert list(g.map(range(5))) != first  # as the plain loop would draw other numbers
     rng = numpy.random.default_rng(1)
     assert list(g.map(range(5))) == first
+
+
+@pytest.mark.parametrize("kept", ["checkpoint", "memo"])
+def test_what_changes_while_a_map_runs(pool: Executor, tmp_path: Path, kept: str) -> None:
+    """Elements see what the input's code changes, and nothing that is changed between the results."""
+    factor, left, step = 1, 5, 0
+
+    def times(x: int) -> int:
+        return factor * x
+
+    def up_to_a_change() -> Iterator[int]:
+        nonlocal left
+        for x in itertools.count():
+            yield x
+            left -= step
+            if not left:
+                return
+
+    def changing() -> Iterator[int]:
+        nonlocal factor
+        for x in range(3):
+            yield x
+            factor = 7
+
+    g = cellmill.parallel(executor=pool, **{kept: tmp_path / "kept"})(times)
+    results = g.map(up_to_a_change())
+    next(results)
+    factor, step = 10, 1
+    with pytest.warns(RuntimeWarning, match="times refers to, was changed"):
+        numbers = [0, *results]
+    assert list(g.map(numbers)) == [10 * x for x in numbers]
+    factor = 1
+    assert list(g.map(numbers)) == numbers == list(range(len(numbers)))
+    assert list(g.map(changing())) == [0, 7, 14]
+    assert list(g.map(range(3))) == [0, 7, 14]
+    factor = 1
+    assert list(g.map(range(3))) == [0, 1, 2]
 
 
 KILLED = """

@@ -65,12 +65,23 @@ class _Calls:
         self._memo.store.write()
 
     def to_run(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the elements that tasks are to run: (key, arguments); the others are noted in the plan.
+        """Return the elements that tasks are to run: (key, arguments); the others are noted in the plan.
 
         With many kept results that were not read yet, one more is run: its reader gets its turn.
         """
-        for args in self._arguments:
-            key = self._key(args, None)
+        return self._missing(self._memo.base())
+
+    def _missing(self, base: bytes) -> Iterator[tuple[Any, ...]]:
+        """``base``: of the map's start. As in any map, elements see what the input's code changes, and nothing else."""
+        while True:
+            before = self._memo.base()
+            args = next(self._arguments, None)
+            if args is None:
+                return
+            after = self._memo.base()
+            if after != before:
+                base = after
+            key = self._key(args, base)
             full = len(self.plan) >= _MOST_PENDING
             yield from self._planned([(key, args)], {} if full else self._memo.find_all([key]))
 
@@ -87,7 +98,7 @@ class _Calls:
             missing += self._planned(keyed, self._memo.find_all([key for key, _ in keyed]))
         return missing
 
-    def _key(self, args: tuple[Any, ...], base: bytes | None) -> bytes:
+    def _key(self, args: tuple[Any, ...], base: bytes) -> bytes:
         place, self._next_place = self._next_place, self._next_place + 1
         return self._memo.key(args, self._constants, place if self._memo.of_map else None, base)
 

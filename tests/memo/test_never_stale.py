@@ -160,6 +160,40 @@ def test_code_captured_state_and_helpers_at_any_depth(ex: Executor) -> None:
         assert f(1).result() == space["f"](1)
 
 
+def test_what_functions_tell_of_themselves(ex: Executor) -> None:
+    def made(change: Callable[[Any], object] = id) -> Any:
+        def metric(x: int) -> int:
+            """Once."""
+            return x
+
+        change(metric)
+        return lambda _: (metric.__name__, metric.__qualname__, metric.__doc__, str(metric.__annotations__))
+
+    assert [memo(made(), ex)(1).result() for _ in range(2)] == [made()(1)] * 2
+    changes: list[Callable[[Any], object]] = [
+        lambda metric: setattr(metric, "__name__", "twice"),
+        lambda metric: setattr(metric, "__qualname__", "twice"),
+        lambda metric: setattr(metric, "__doc__", None),
+        lambda metric: setattr(metric, "__doc__", "Twice."),
+        lambda metric: metric.__annotations__.update(x=float),
+        lambda metric: metric.__annotations__.update(x=list[float]),
+    ]
+    for change in changes:
+        function = made(change)
+        first, again = memo(function, ex), memo(made(change), ex)
+        assert first(1).result() == again(1).result() == function(1)
+        assert (first.cache_info().hits, again.cache_info().hits) == (0, 1)
+
+
+def test_a_changed_name_counts_from_then_on(inline: Executor) -> None:
+    def metric(x: int) -> int:
+        return x
+
+    f = memo(lambda x: (metric.__name__, metric(x)), inline)
+    assert _changes(f, lambda: setattr(metric, "__name__", "twice"))
+    assert f(1).result() == ("twice", 1)
+
+
 def test_closures_and_what_comes_back_as_it_was(ex: Executor) -> None:
     shift = 1
 

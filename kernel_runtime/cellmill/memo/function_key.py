@@ -12,7 +12,7 @@ from ..by_value.capture import Capture, walked
 from ..by_value.watched import all_names_used
 from ..process_context import process_looks
 from . import settings_key, sources
-from .structure import SIZE, Structure
+from .structure import SIZE, Structure, told_of
 
 FORMAT = 4  # of keys and of what is kept under them
 _MOST_TRIES = 3
@@ -30,6 +30,8 @@ class FunctionKey:
         self._digest: bytes | None = None
         self._capture: Capture | None = None
         self._files: dict[str, str] = {}  # with the names of modules, "" for others
+        self._functions: list[types.FunctionType] = []  # and helpers
+        self._told: list[Any] = []  # by these of themselves
         self._draws_figures = False
         self._states: list[Any] = []  # of the files
         sources.look()
@@ -53,6 +55,7 @@ class FunctionKey:
             and self._capture is not None
             and self._capture.changed() is None
             and self._states_of(self._files) == self._states
+            and [*map(told_of, self._functions)] == self._told
         )
 
     @staticmethod
@@ -81,4 +84,5 @@ class FunctionKey:
                 break
         comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
         self._capture = capture if comparable else None
+        self._functions, self._told = made.functions, [*map(told_of, made.functions)]
         self._files, self._states, self._digest = files, states, digest

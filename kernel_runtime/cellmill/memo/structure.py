@@ -52,6 +52,7 @@ _DESCRIPTORS = (
 _OF_NO_CONTENT = frozenset(
     ("__dict__", "__weakref__", "__slotnames__", "_abc_impl", "__firstlineno__", "__static_attributes__")
 )
+_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")  # in the repr of an object
 _DEEPEST = 500  # tuples within tuples
 
 
@@ -62,11 +63,12 @@ class Unkeyed(Exception):
 class Structure:
     """The digest of what was added. ``generators``: those of random numbers count by their state, else they are
     refused. ``files``: the user's own source files that what was added depends on, with the names of their modules;
-    ``draws``: whether there was a generator.
+    ``functions``: those by value in it; ``draws``: whether there was a generator.
     """
 
     def __init__(self, *, generators: bool = False) -> None:
         self.files: dict[str, str] = {}
+        self.functions: list[types.FunctionType] = []
         self.draws = False
         self._generators = generators
         self._modules: set[str] = set()  # from which something is imported
@@ -252,13 +254,17 @@ class Structure:
 
     def _function(self, function: types.FunctionType) -> bytes:
         self._readers.append(function)
+        self.functions.append(function)
         registry = dispatch_registry(function)
         if registry is not None:
             return b"dispatch" + self._refs((registry,))
         code, namespace = function.__code__, function.__globals__
         names = sorted(names_of(code))
         cells = [cell_value(cell) for cell in function.__closure__ or ()]
-        told = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
+        told = (
+            *(function.__defaults__, function.__kwdefaults__, function.__dict__ or None),
+            *told_of(function),
+        )
         return (
             b"function"
             + self._code(code, namespace.get("__package__"))
@@ -349,6 +355,35 @@ def _plain(extension: Any) -> Any:
         if type(extension).__name__ in ("NumpyExtensionArray", "PandasArray")
         else extension
     )
+
+
+def told_of(function: types.FunctionType) -> tuple[Any, ...]:
+    """What a function tells of itself: name and description, None where they are those of its code, and annotations,
+    as texts.
+    """
+    plain = types.FunctionType(function.__code__, {}, None, None, function.__closure__)
+    pairs = (
+        (function.__name__, plain.__name__),
+        (function.__qualname__, plain.__qualname__),
+        (function.__doc__, plain.__doc__),
+    )
+    try:
+        annotations = function.__annotations__
+    except Exception:  # of a name in them that is not there
+        annotations = {}
+    noted = [(name, _annotation(value)) for name, value in annotations.items()] if annotations else ()
+    return *(None if value == of_code else (value,) for value, of_code in pairs), *noted
+
+
+def _annotation(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if type(value) is type:
+        return f"{value.__module__}.{value.__qualname__}"
+    try:
+        return _ADDRESS.sub("", repr(value))
+    except Exception:  # of the value's own code
+        return type(value).__qualname__
 
 
 def _imported(value: Any) -> bool:

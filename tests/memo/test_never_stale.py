@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import importlib
+import locale
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,36 @@ def test_settings_that_values_depend_on_count(ex: Executor) -> None:
             assert f.cache_info()[:2] == (2, 2)
         assert f().result() == function()
         assert f.cache_info()[:2] == (3, 2)
+
+
+@contextlib.contextmanager
+def _zone(name: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", name)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@contextlib.contextmanager
+def _sorted_as_in(name: str) -> Iterator[None]:
+    before = locale.setlocale(locale.LC_COLLATE)
+    locale.setlocale(locale.LC_COLLATE, name)
+    yield
+    locale.setlocale(locale.LC_COLLATE, before)
+
+
+def test_the_time_zone_and_the_locale_count(ex: Executor) -> None:
+    hour = memo(lambda: time.localtime(0).tm_hour, ex)
+    order = memo(lambda: locale.setlocale(locale.LC_COLLATE), ex)
+    for f, one, other, values in (
+        (hour, _zone("UTC0"), _zone("XYZ-3"), (0, 3)),
+        (order, _sorted_as_in("C"), _sorted_as_in("C.UTF-8"), ("C", "C.UTF-8")),
+    ):
+        for setting, value in zip((one, other), values, strict=True):
+            with setting:
+                assert f().result() == f().result() == value
+        assert f.cache_info()[:2] == (2, 2)
 
 
 def test_a_kept_result_hides_no_warning_that_is_to_be_an_error(ex: Executor) -> None:

@@ -37,7 +37,7 @@ class FunctionKey:
         sources.look()
 
     def digest(self) -> bytes:
-        """The present digest, of the settings that values depend on, too, where some were set.
+        """The present digest, of the settings that values depend on, too.
 
         Raises:
             Unkeyed: something that it refers to has none.
@@ -47,7 +47,7 @@ class FunctionKey:
             self._compute()
         assert self._digest is not None
         told = settings_key.told(figures=self._draws_figures)
-        return blake2b(self._digest + told, digest_size=SIZE).digest() if told else self._digest
+        return blake2b(self._digest + told, digest_size=SIZE).digest()
 
     def _fresh(self) -> bool:
         return (

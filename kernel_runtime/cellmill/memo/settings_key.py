@@ -1,9 +1,12 @@
-"""The part of a result's key that comes from settings which values depend on: decimal precision, numpy's, pandas',
-scikit-learn's and RDKit's, and filters that make errors of warnings; none where each is as its library begins with.
+"""The part of a result's key that comes from settings which values depend on: locale and time zone, and, where they are
+not as their library begins with, decimal precision, numpy's, pandas', scikit-learn's and RDKit's, and filters that make
+errors of warnings.
 """
 
 from __future__ import annotations
 
+import locale
+import time
 import warnings
 
 from ..backends.scheduled.settings_watch import SettingsWatch
@@ -21,7 +24,7 @@ _latest: tuple[Settings, bytes, bytes] | None = None
 
 
 def told(*, figures: bool) -> bytes:
-    """Those that are set in this thread, in bytes. ``figures``: with matplotlib's parameters."""
+    """Those of this process and thread, in bytes. ``figures``: with matplotlib's parameters."""
     global _watch, _latest
     if _watch is None:
         _watch = SettingsWatch()
@@ -31,7 +34,8 @@ def told(*, figures: bool) -> bytes:
         latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
     found = latest[1] + latest[2] if figures else latest[1]
     errors = [each for each in warnings.filters if each[0] == "error"]  # a warning ends a call then
-    return found + repr(errors).encode() if errors else found
+    of_process = locale.setlocale(locale.LC_ALL), time.tzname, time.timezone, time.altzone
+    return found + repr((of_process, *errors)).encode()
 
 
 def _bytes_of(settings: Settings) -> bytes:

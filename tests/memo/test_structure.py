@@ -107,6 +107,20 @@ def test_all_these_are_told_apart_and_equal_ones_are_not() -> None:
     assert len(set(first)) == len(first)
 
 
+def test_a_cached_property_counts_by_its_function() -> None:
+    """Not by the lock that it has on Python 3.11."""
+
+    def made(number: int) -> type:
+        class Kind:
+            @functools.cached_property
+            def value(self) -> int:
+                return number
+
+        return Kind
+
+    assert digest(made(1)) == digest(made(1)) != digest(made(2))
+
+
 def test_sharing_counts_and_cycles_end() -> None:
     one: list[int] = [1]
     assert digest([one, one]) != digest([[1], [1]])

@@ -189,6 +189,8 @@ class Structure:
             return b"method" + self._refs((value.__func__, value.__self__), depth + 1)
         if kind is property:
             return b"property" + self._refs((value.fget, value.fset, value.fdel), depth + 1)
+        if kind is functools.cached_property:
+            return b"cached property" + self._refs((value.func, value.attrname), depth + 1)
         if kind is CACHED:
             return b"cached" + self._refs((value.__wrapped__,), depth + 1)
         if isinstance(value, Enum):

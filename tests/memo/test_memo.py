@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +238,44 @@ def test_senseless_options(ex: Executor) -> None:
         return x
 
     assert cellmill.parallel(cached).cache_info() == cached.cache_info()
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_task_in_the_kernels_process_that_saw_a_later_state(gate: Gate, batch: bool) -> None:
+    """What it gave is no result of the call's moment: it is not kept."""
+    factor = 2
+
+    def times(x: list[int]) -> int:
+        return factor * len(x)
+
+    def times_each(xs: list[list[int]]) -> list[int]:
+        return [factor * len(x) for x in xs]
+
+    def late(change: Callable[[], object]) -> int:
+        """The result of a call after which something changes before its task begins."""
+        ex.submit(tasks.hold, gate.folder)
+        result = f(items)
+        change()
+        gate.release()
+        return int(result.result())
+
+    with Executor(1, backend="threads") as ex:
+        f = memo(times_each if batch else times, ex, batch=batch)
+        items = [1]
+        assert [f(items).result(), f(items).result()] == [2, 2]
+        assert f.cache_info()[:3] == (1, 1, 1)
+        f.cache_clear()
+        assert late(lambda: items.append(1)) == 4
+        assert f([1]).result() == 2
+        factor = 5
+        assert f([1]).result() == 5
+        f.cache_clear()
+
+        def change() -> None:
+            nonlocal factor
+            factor = 3
+
+        items, factor = [1], 2
+        assert late(change) == 3
+        factor = 2
+        assert f([1]).result() == 2

@@ -75,7 +75,7 @@ class KernelModules:
         """Find the same, and leave it to the next `note` to tell."""
         anew = False
         loaded = sys.modules.copy()
-        for name, held_before in self._held.items():
+        for name, held_before in list(self._held.items()):
             if name not in loaded and held_before.spec is not None:
                 held_before.spec = None
                 self.generation += 1
@@ -115,7 +115,7 @@ class KernelModules:
     def to_be_seen(self) -> bool:
         """Return whether a module has been loaded again since `look`; takes about a microsecond."""
         loaded = sys.modules
-        for name, held in self._held.items():  # noqa: SIM110  (a generator would cost more than the check)
+        for name, held in list(self._held.items()):  # noqa: SIM110  (a generator would cost more than the check)
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
                 return True
         return False

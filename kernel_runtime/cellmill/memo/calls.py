@@ -65,7 +65,7 @@ class Memo:
     ) -> None:
         self.function, self.store = function, store
         self.name = function_name(function)
-        self.run = recording.recorded(function, store.identity, batch=options.batch)
+        self.run = recording.recorded(function, store.identity, self, batch=options.batch)
         self.counts = counts or Counts()
         self.of_map = of_map
         self._sees_order = sees_order(function)
@@ -98,6 +98,14 @@ class Memo:
         digest = self._digest_of(args, kwargs, place, base or self.base())
         # the results of a map come in about its order: their keys are neighbours in the file
         return digest if place is None else place.to_bytes(PLACE_BYTES, "big") + digest
+
+    def is_still(self, digest: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether this is the key of such a call now."""
+        place = int.from_bytes(digest[:PLACE_BYTES], "big") if self.of_map else None
+        try:
+            return self.key(args, kwargs, place) == digest
+        except UsageError:  # it has none any more
+            return False
 
     def _digest_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], place: int | None, base: bytes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from ..diagnostics.short_text import HIDDEN_ARGUMENT
 from ..serialization import payload
@@ -15,6 +16,16 @@ from .stores import Store
 _PICKLE = 0x80  # with which a pickle begins
 _PLAIN = frozenset({bool, bytes, float, int, str, type(None)})  # `payload.encode` has nothing to do for these
 _open: weakref.WeakValueDictionary[bytes, Store] = weakref.WeakValueDictionary()  # of this process
+
+
+class Keys(Protocol):
+    """What tells the keys of a function's calls."""
+
+    def is_still(self, digest: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether this is the key of such a call now."""
+
+
+_keys: weakref.WeakValueDictionary[bytes, Keys] = weakref.WeakValueDictionary()  # of this process
 
 
 def argument(digest: bytes) -> bytes:
@@ -44,33 +55,50 @@ def opened(store: Store) -> None:
 def forget() -> None:
     """Have results kept in no store: those of before are another process's."""
     _open.clear()
+    _keys.clear()
 
 
-def recorded(function: Callable[..., Any], store: bytes, *, batch: bool = False) -> Callable[..., Any]:
+def recorded(
+    function: Callable[..., Any], store: bytes, keys: Keys, *, batch: bool = False
+) -> Callable[..., Any]:
     """Return what runs in a task in place of a function: it takes an `argument` before its own. A batch function gets
-    a list of (argument, item). ``store``: the identity of the one that keeps its results.
+    a list of (argument, item). ``store``: the identity of the one that keeps its results; ``keys``: of its calls.
     """
-    name = function_name(function)
+    name, called = function_name(function), os.urandom(16)
+    _keys[called] = keys
     if batch:
 
         def run(items: list[tuple[bytes, Any]], **constants: Any) -> Any:
+            before = [_is_still(called, key, (item,), constants) for key, item in items]
             values = check_batch(name, function([item for _, item in items], **constants), len(items))
-            return [_kept(store, key, name, value) for (key, _), value in zip(items, values, strict=True)]
+            return [
+                _kept(store, key, name, value, same and _is_still(called, key, (item,), constants))
+                for (key, item), value, same in zip(items, values, before, strict=True)
+            ]
 
     else:
 
         def run(key: bytes, /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[misc]
-            return _kept(store, key, name, function(*args, **kwargs))
+            same = _is_still(called, key, args, kwargs)
+            value = function(*args, **kwargs)
+            return _kept(store, key, name, value, same and _is_still(called, key, args, kwargs))
 
     run.__name__ = run.__qualname__ = name
     return run
 
 
-def _kept(store: bytes, key: bytes, function: str, value: Any) -> Any:
+def _is_still(called: bytes, key: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a task in the kernel's process finds all as it was at the call; False in workers, which never know."""
+    keys = _keys.get(called)
+    return keys is not None and keys.is_still(key[len(HIDDEN_ARGUMENT) :], args, kwargs)
+
+
+def _kept(store: bytes, key: bytes, function: str, value: Any, same: bool) -> Any:
     digest, here = key[len(HIDDEN_ARGUMENT) :], _open.get(store)
     if here is None:
         return _Arriving(store, digest, function, value)
-    here.put(digest, function, packed(value))  # the task ran in the kernel's process
+    if same:  # else the task, in the kernel's process, saw another state than that of the call
+        here.put(digest, function, packed(value))
     return value
 
 

@@ -6,6 +6,8 @@ errors of warnings.
 from __future__ import annotations
 
 import locale
+import os
+import threading
 import time
 import warnings
 
@@ -19,6 +21,7 @@ _NO_VALUES = (  # they decide whether a call ends in an error, where its files a
     "files",
     "sockets",
 )
+_lock = threading.Lock()
 _watch: SettingsWatch | None = None
 _latest: tuple[Settings, bytes, bytes] | None = None
 
@@ -26,12 +29,13 @@ _latest: tuple[Settings, bytes, bytes] | None = None
 def told(*, figures: bool) -> bytes:
     """Those of this process and thread, in bytes. ``figures``: with matplotlib's parameters."""
     global _watch, _latest
-    if _watch is None:
-        _watch = SettingsWatch()
-    now = _watch.now()
-    latest = _latest
-    if latest is None or latest[0] is not now:
-        latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
+    with _lock:
+        if _watch is None:
+            _watch = SettingsWatch()
+        now = _watch.now()
+        latest = _latest
+        if latest is None or latest[0] is not now:
+            latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
     found = latest[1] + latest[2] if figures else latest[1]
     errors = [each for each in warnings.filters if each[0] == "error"]  # a warning ends a call then
     of_process = locale.setlocale(locale.LC_ALL), time.tzname, time.timezone, time.altzone
@@ -49,3 +53,6 @@ def _bytes_of(settings: Settings) -> bytes:
         if name not in _NO_VALUES and value not in (None, ())
     ]
     return repr(found).encode() if found else b""
+
+
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]

@@ -115,7 +115,7 @@ class KernelModules:
     def to_be_seen(self) -> bool:
         """Return whether a module has been loaded again since `look`; takes about a microsecond."""
         loaded = sys.modules
-        for name, held in list(self._held.items()):  # noqa: SIM110  (a generator would cost more than the check)
+        for name, held in list(self._held.items()):  # a generator would cost more than the check
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
                 return True
         return False

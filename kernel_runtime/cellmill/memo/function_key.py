@@ -12,10 +12,16 @@ from ..by_value.capture import Capture, walked
 from ..by_value.watched import all_names_used
 from ..process_context import process_looks
 from . import settings_key, sources
-from .structure import SIZE, Structure, told_of
+from .structure import SIZE, Structure, annotations_of
 
 FORMAT = 4  # of keys and of what is kept under them
 _MOST_TRIES = 3
+
+
+def _signs_of(function: types.FunctionType) -> tuple[Any, ...]:
+    """Equal as long as a function has the same name, description and annotations, which are kept alive elsewhere."""
+    noted = annotations_of(function)
+    return function.__name__, function.__qualname__, function.__doc__, *noted, *map(id, noted.values())
 
 
 class FunctionKey:
@@ -31,7 +37,8 @@ class FunctionKey:
         self._capture: Capture | None = None
         self._files: dict[str, str] = {}  # with the names of modules, "" for others
         self._functions: list[types.FunctionType] = []  # and helpers
-        self._told: list[Any] = []  # by these of themselves
+        self._signs: list[Any] = []  # of these
+        self._annotations: list[Any] = []  # their values
         self._draws_figures = False
         self._states: list[Any] = []  # of the files
         sources.look()
@@ -55,7 +62,7 @@ class FunctionKey:
             and self._capture is not None
             and self._capture.changed() is None
             and self._states_of(self._files) == self._states
-            and [*map(told_of, self._functions)] == self._told
+            and [*map(_signs_of, self._functions)] == self._signs
         )
 
     @staticmethod
@@ -84,5 +91,6 @@ class FunctionKey:
                 break
         comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
         self._capture = capture if comparable else None
-        self._functions, self._told = made.functions, [*map(told_of, made.functions)]
+        self._annotations = [value for each in made.functions for value in annotations_of(each).values()]
+        self._functions, self._signs = made.functions, [*map(_signs_of, made.functions)]
         self._files, self._states, self._digest = files, states, digest

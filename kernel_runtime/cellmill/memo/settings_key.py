@@ -5,11 +5,13 @@ errors of warnings.
 
 from __future__ import annotations
 
+import functools
 import locale
 import os
 import threading
 import time
 import warnings
+from typing import Any
 
 from ..backends.scheduled.settings_watch import SettingsWatch
 from ..process_context.settings import Settings
@@ -38,8 +40,14 @@ def told(*, figures: bool) -> bytes:
             latest = _latest = now, _bytes_of(now), repr(now.figures).encode() if now.figures else b""
     found = latest[1] + latest[2] if figures else latest[1]
     errors = [each for each in warnings.filters if each[0] == "error"]  # a warning ends a call then
-    of_process = locale.setlocale(locale.LC_ALL), time.tzname, time.timezone, time.altzone
-    return found + repr((of_process, *errors)).encode()
+    if errors:
+        found += repr(errors).encode()
+    return found + _of_process(locale.setlocale(locale.LC_ALL), time.tzname, time.timezone, time.altzone)
+
+
+@functools.lru_cache(maxsize=16)
+def _of_process(*settings: Any) -> bytes:
+    return repr(settings).encode()
 
 
 def _bytes_of(settings: Settings) -> bytes:

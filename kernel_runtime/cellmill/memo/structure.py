@@ -265,7 +265,7 @@ class Structure:
         cells = [cell_value(cell) for cell in function.__closure__ or ()]
         told = (
             *(function.__defaults__, function.__kwdefaults__, function.__dict__ or None),
-            *told_of(function),
+            *_told_of(function),
         )
         return (
             b"function"
@@ -359,7 +359,15 @@ def _plain(extension: Any) -> Any:
     )
 
 
-def told_of(function: types.FunctionType) -> tuple[Any, ...]:
+def annotations_of(function: types.FunctionType) -> dict[str, Any]:
+    """The annotations of a function; {} where they name something that is not there."""
+    try:
+        return function.__annotations__
+    except Exception:
+        return {}
+
+
+def _told_of(function: types.FunctionType) -> tuple[Any, ...]:
     """What a function tells of itself: name and description, None where they are those of its code, and annotations,
     as texts.
     """
@@ -369,11 +377,7 @@ def told_of(function: types.FunctionType) -> tuple[Any, ...]:
         (function.__qualname__, plain.__qualname__),
         (function.__doc__, plain.__doc__),
     )
-    try:
-        annotations = function.__annotations__
-    except Exception:  # of a name in them that is not there
-        annotations = {}
-    noted = [(name, _annotation(value)) for name, value in annotations.items()] if annotations else ()
+    noted = [(name, _annotation(value)) for name, value in annotations_of(function).items()]
     return *(None if value == of_code else (value,) for value, of_code in pairs), *noted
 
 

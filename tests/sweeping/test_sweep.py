@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import decimal
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
@@ -201,6 +203,27 @@ def test_results_of_a_function_that_has_changed_are_results_no_more(pool: Execut
         assert made(x=1).result() == 3
     assert made.counts().open == 1
     assert [row["result"] for row in made.run().rows()] == [3, 6]
+
+
+def test_results_from_before_a_change_are_not_shown(pool: Executor) -> None:
+    """Whatever asks for them; settings at that moment are none of it."""
+    names: dict[str, Any] = {"by": 2}
+    exec("def f(x): return by * x", names)
+    made = on(pool, names["f"], x=[1, 2])
+    asked: list[tuple[Callable[[], Any], Any]] = [
+        (made.rows, []),
+        (lambda: len(made.frame()), 0),
+        (lambda: made.counts().open, 2),
+        (made.errors, []),
+        (lambda: repr(made).endswith("0 of 2 points done>"), True),
+    ]
+    for ask, answer in asked:
+        made.run()
+        with decimal.localcontext(decimal.Context(prec=5)):
+            assert [row["result"] for row in made.rows()] == [names["by"], 2 * names["by"]]
+        names["by"] += 1
+        with pytest.warns(RuntimeWarning, match="has changed: the sweep shows 2 results from before no more"):
+            assert ask() == answer
 
 
 KILLED = """

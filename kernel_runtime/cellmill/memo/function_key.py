@@ -49,12 +49,21 @@ class FunctionKey:
         Raises:
             Unkeyed: something that it refers to has none.
         """
+        of_function = self.of_function()
+        told = settings_key.told(figures=self._draws_figures)
+        return blake2b(of_function + told, digest_size=SIZE).digest()
+
+    def of_function(self) -> bytes:
+        """The present digest without settings.
+
+        Raises:
+            Unkeyed: something that it refers to has none.
+        """
         sources.look()
         if self._digest is None or not self._fresh():
             self._compute()
         assert self._digest is not None
-        told = settings_key.told(figures=self._draws_figures)
-        return blake2b(self._digest + told, digest_size=SIZE).digest()
+        return self._digest
 
     def _fresh(self) -> bool:
         return (

@@ -81,11 +81,9 @@ class Sweep:
         self._function = called._sent()
         self.name = called.name
         self._key = FunctionKey(self._function, options.depends_on, generators=True)
-        self._digest: bytes | None = None  # of the function that the results are of
+        self._digests: tuple[bytes, bytes] | None = None  # of the function that results are of
         self._memo: Memo | None = memo_of(self._function, options) if options.memo else None
-        self._beginning = (
-            threading.RLock()
-        )  # held while points are begun; never with the other one taken before
+        self._beginning = threading.RLock()  # held while points are begun; never taken after the next one
         self._changed = threading.Condition(threading.RLock())
         self._outcomes: dict[Places, Outcome] = {}
         self._futures: dict[Places, Future] = {}
@@ -95,7 +93,7 @@ class Sweep:
         self._watchers: list[Callable[[], None]] = []
         self._display: Any = None
         if self._memo is not None:
-            self._digest = self._state()
+            self._digests = self._state()
             self._find(self._all())
 
     # -- what there is
@@ -119,6 +117,10 @@ class Sweep:
 
     def counts(self) -> SweepCounts:
         """Points by their state."""
+        self._look()
+        return self._counts()
+
+    def _counts(self) -> SweepCounts:
         with self._changed:
             self._note_all()
             failed = sum(each.error is not None for each in self._outcomes.values())
@@ -132,16 +134,16 @@ class Sweep:
         A dict, namedtuple or dataclass as a result has a column for each field, any other the column "result". Where a
         parameter is called "error", the last column is "sweep.error".
         """
-        return self._table().rows
+        return self._known()[0].rows
 
     @bounded
     def frame(self) -> Any:
         """The same as a pandas DataFrame."""
-        return results.frame(self._table())
+        return results.frame(self._known()[0])
 
     def errors(self) -> list[tuple[dict[str, Any], BaseException]]:
         """(parameters, error) of each point that failed."""
-        over = self.state()[1]
+        over = self._known()[1]
         return [
             (self._plan.parameters(at), outcome.error) for at, outcome in over if outcome.error is not None
         ]
@@ -216,10 +218,12 @@ class Sweep:
             return sum(run.stop() for run in runs)
 
     def __repr__(self) -> str:
+        self._look()
         axes = ", ".join(f"{axis.name}: {counted(len(axis.values), 'value')}" for axis in self._plan.axes)
         return f"<cellmill.Sweep {self.name}({axes}): {self.progress()}>"
 
     def _ipython_display_(self) -> None:
+        self._look()
         # by name: drawing needs it, and nothing here needs drawing before the first time
         display = importlib.import_module("cellmill.sweeping.display")
         self._display = display.show(self, self._display)
@@ -243,11 +247,10 @@ class Sweep:
 
     def progress(self) -> str:
         """Points by their state, in words."""
-        state = self.counts()
+        state = self._counts()
         told = [f"{state.done:,} of {counted(len(self), 'point')} done"]
-        others = ("failed", "running", "waiting")
-        told += [f"{getattr(state, word):,} {word}" for word in others if getattr(state, word)]
-        return ", ".join(told)
+        others = [(word, getattr(state, word)) for word in ("failed", "running", "waiting")]
+        return ", ".join([*told, *(f"{count:,} {word}" for word, count in others if count)])
 
     def busy(self) -> bool:
         """Whether a point runs or waits."""
@@ -275,26 +278,31 @@ class Sweep:
             for axis in self._plan.axes
         )
 
-    def _table(self) -> results.Table:
-        return self.state()[0]
+    def _known(self) -> tuple[results.Table, list[tuple[Places, Outcome]]]:
+        self._look()
+        return self.state()
 
     def _table_of(self, found: list[tuple[Places, Outcome]]) -> results.Table:
         names = (*(axis.name for axis in self._plan.axes), *self._plan.given)
         return results.table(names, [(self._plan.parameters(places), outcome) for places, outcome in found])
 
-    def _state(self) -> bytes | None:
-        """The digest of the function with all that it refers to; None where it has none."""
+    def _state(self) -> tuple[bytes, bytes] | None:
+        """Digests of the function with all that it refers to, without and with settings; None where it has none."""
         try:
-            return self._key.digest()
+            return self._key.of_function(), self._key.digest()
         except Unkeyed:
             return None
 
-    def _forget_stale(self, executor: Executor) -> None:
+    def _look(self) -> None:
+        """Before results are told: those of another function are results no more. Settings of the moment are let be."""
+        if (known := self._digests) and (now := self._state()) and known[0] != now[0]:
+            self._forget_stale(now)
+
+    def _forget_stale(self, now: tuple[bytes, bytes] | None) -> None:
         """Results of the function as it was before something it refers to changed are results no more."""
-        now = self._state() if executor.backend not in _HERE else None
         with self._changed:
-            stale = now is not None and self._digest is not None and now != self._digest
-            self._digest = now
+            stale = now is not None and self._digests is not None and now != self._digests
+            self._digests = now
             count = len(self._outcomes) + len(self._futures)
             if stale:
                 self._outcomes.clear()
@@ -319,7 +327,7 @@ class Sweep:
         """Run the points that ``choose`` picks from the present state, as tasks of one run; their futures."""
         executor: Executor = self._called._executor or default_executor()
         with self._beginning:
-            self._forget_stale(executor)
+            self._forget_stale(self._state() if executor.backend not in _HERE else None)
             with self._changed:
                 self._note_all()
                 points = choose()

@@ -10,7 +10,7 @@ import types
 from collections import Counter
 from collections.abc import Set
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from .pickling import dumps
 
@@ -19,6 +19,12 @@ Reads = dict[tuple[str, str], Any]  # by module and name, which is "Class.name" 
 
 class Gone:
     """Marks data that a module had, and has no more."""
+
+
+class ModuleNamed(NamedTuple):
+    """Marks a module, which a process imports only where it has another one."""
+
+    name: str
 
 
 class Brought:

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from . import capture_arrays, identities, module_reads, molecules, package_changes
+from . import capture_arrays, class_reads, identities, module_reads, molecules, package_changes
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .object_state import (
     GENERATORS,
@@ -252,7 +252,7 @@ class Walk:
 
     def _class(self, cls: type, name: str) -> None:
         if importable(cls) or cls.__flags__ & 1 << 9 == 0:  # found by its name; not made by a class statement
-            module_reads.of_class(self, cls, name)
+            class_reads.of_class(self, cls, name)
             return
         name = cls.__name__ if self.in_worker else name or cls.__name__
         self.attribute(cls, "__bases__", name)

@@ -15,21 +15,19 @@ import importlib.util
 import sys
 import types
 import weakref
-from abc import ABCMeta
-from collections.abc import Callable, Iterable, Set
-from enum import Enum
+from collections.abc import Callable, Container, Iterable, Mapping, Set
 from typing import Any
 
 from ..diagnostics import notices
 from ..errors import in_words
 from . import replacements
-from .brought import Gone, Reads
-from .capture_entries import CALL, DICT, ITEM, Entries
+from .brought import Gone, ModuleNamed, Reads
+from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
+from .own_files import imports_as
 from .pickling import dumps
 from .references import (
     ABSENT,
-    CACHED,
     attributes_stored,
     cell_value,
     helpers_of,
@@ -47,11 +45,13 @@ from .unsettled import first_of
 _BY_TEXT = frozenset(
     ("getattr", "hasattr", "vars", "dir", "__dict__")
 )  # ways to data by another name than its own
-_brought: set[tuple[str, str]] = set()  # data that functions took along
+# names of data that functions took along, by module and the class or function in it, "" for the module's own
+_brought: dict[tuple[str, str], set[str]] = {}
 _BUILTINS = dict(vars(builtins))  # as they were when this module was imported
 CONSTANTS = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _CONTAINERS, _MOST_MEMBERS = (list, tuple, set, frozenset), 1000  # that are looked at for classes
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, property)
+_OF_A_FUNCTION = (functools.cached_property, functools.partialmethod)
 _own: weakref.WeakKeyDictionary[types.ModuleType, bool] = weakref.WeakKeyDictionary()
 # by module, what of it cannot be pickled, as it was first seen
 _left_out: weakref.WeakKeyDictionary[types.ModuleType, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -86,15 +86,16 @@ def may_read(callable_object: Any) -> bool:
         function = next((found for found in called if found is not None), None)
     if type(function) is not types.FunctionType:
         return False
-    if _module_of(function) is not None:
+    if module_of(function) is not None:
         return True
     helpers = [helper for helper in helpers_of(function) if type(helper) is types.FunctionType]
     values = [value for helper in helpers for _, value in named_references(helper)]
     values += [found for helper in helpers for _, found in _imported(helper)]
-    return any(is_own(value) or _module_of(value) is not None for value in values)
+    return any(is_own(value) or module_of(value) is not None for value in values)
 
 
-def _module_of(value: Any) -> types.ModuleType | None:
+def module_of(value: Any) -> types.ModuleType | None:
+    """The user's module that a function or class is of; None if it is of no such module."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     return module if is_own(module) else None
 
@@ -144,10 +145,10 @@ def _will_be_own(name: str) -> bool:
 
 def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
     """Add what a function of a user's module reads from that module."""
-    module = _module_of(function)
+    module = module_of(function)
     if module is None or function.__globals__ is not vars(module):
         return
-    _of_code(walk, module, function.__code__)
+    of_code(walk, module, function.__code__)
     defaults = function.__defaults__
     if defaults and not walk.in_worker and "<locals>" not in function.__qualname__:
         walk.attribute(function, "__defaults__", name)
@@ -156,15 +157,16 @@ def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
     if function.__dict__ and not walk.in_worker and "<locals>" not in function.__qualname__:
         walk.members(function.__dict__, name)
         for key, value in list(function.__dict__.items()):
-            if _is_data(value) and not key.startswith("__"):
+            if is_data(value) and not key.startswith("__"):
                 walk.reads[module.__name__, f"{function.__qualname__}.{key}"] = value
     for cell in function.__closure__ or ():
         wrapped = cell_value(cell)
         if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):
-            _of_code(walk, module, wrapped.__code__)
+            of_code(walk, module, wrapped.__code__)
 
 
-def _of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
+def of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
+    """Add what code of a user's module reads from that module."""
     stored = names_stored(code)
     walk.stores.update(stored)
     _read(walk, module, names_of(code), stored)
@@ -187,61 +189,11 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
                 if not walk.in_worker:
                     held = tuple(part for pair in list(namespace.items()) for part in pair)
                     walk.note(DICT, namespace, None, held, module.__name__)
-                used |= texts_used(code) | {key for key, held in list(namespace.items()) if _is_data(held)}
+                used |= texts_used(code) | {key for key, held in list(namespace.items()) if is_data(held)}
             stored = attributes_stored(code) & namespace.keys()
             walk.stores.update(stored)
             _read(walk, module, used, stored)
             todo.extend(namespace[key] for key in used & namespace.keys())
-
-
-def of_class(walk: Entries, cls: type, name: str) -> None:
-    """Add what the methods of a class of a user's module read, and the class's data, but that of enumerations and the
-    like, which their metaclass keeps.
-    """
-    module = _module_of(cls)
-    if module is None:
-        return
-    of_its_own = is_own(sys.modules.get(type(cls).__module__)) and not issubclass(cls, Enum)
-    if of_its_own:
-        walk.follow((type(cls),), name)
-    elif type(cls) not in (type, ABCMeta):
-        for value in list(vars(cls).values()):
-            for function in _functions_in(value):
-                if function.__globals__ is vars(module):
-                    _of_code(walk, module, function.__code__)
-        return
-    walk.follow(cls.__bases__, name)
-    if walk.in_worker:
-        _class_data(walk, cls)
-    for key, value in list(vars(cls).items()):
-        for function in _functions_in(value):
-            if function.__globals__ is vars(module):
-                _of_code(walk, module, function.__code__)
-        if not walk.in_worker and type(value) in (types.FunctionType, property):
-            walk.attribute(cls, key, f"{cls.__qualname__}.{key}", follow=False)
-            functions = _functions_in(value)
-            if any(_is_set_anew(module, f"{cls.__qualname__}.{key}", each) for each in functions):
-                walk.package_names[module.__name__, f"{cls.__qualname__}.{key}"] = value
-                walk.follow(functions, f"{cls.__qualname__}.{key}")
-        if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
-            walk.attribute(cls, key, f"{cls.__qualname__}.{key}")
-            walk.reads[module.__name__, f"{cls.__qualname__}.{key}"] = value
-
-
-def _class_data(walk: Entries, cls: type) -> None:
-    """Add, in a worker, a class's data, and which of it methods bind anew."""
-    functions = [function for value in list(vars(cls).values()) for function in _functions_in(value)]
-    stored = {name for function in functions for name in attributes_stored(function.__code__)}
-    for key, value in list(vars(cls).items()):
-        if not key.startswith("__") and _is_data(value) and not hasattr(type(value), "__get__"):
-            shown = f"{cls.__qualname__}.{key}"
-            walk.follow((value,), shown)
-            if key in stored:
-                walk.note(CALL, cls, functools.partial(_has, cls, key, value), None, shown)
-
-
-def _has(cls: type, key: str, value: Any) -> bool:
-    return vars(cls).get(key, ABSENT) is value
 
 
 def classes_in(value: Any) -> list[type]:
@@ -251,12 +203,15 @@ def classes_in(value: Any) -> list[type]:
     return [kind for kind in kinds if is_own(sys.modules.get(kind.__module__)) or not importable(kind)]
 
 
-def _functions_in(value: Any) -> Iterable[types.FunctionType]:
-    parts = (getattr(value, key, None) for key in ("__func__", "fget", "fset", "fdel"))
+def functions_in(value: Any) -> Iterable[types.FunctionType]:
+    """The functions of a member of a class: it itself, or those of a method or property."""
+    keys = ("func",) if isinstance(value, _OF_A_FUNCTION) else ("__func__", "fget", "fset", "fdel", "__wrapped__")
+    parts = (getattr(value, key, None) for key in keys)
     return [part for part in (value, *parts) if type(part) is types.FunctionType]
 
 
-def _is_data(value: Any) -> bool:
+def is_data(value: Any) -> bool:
+    """Whether it is neither code nor a module."""
     kind = type(value)
     return not issubclass(kind, _CODE) and not str(kind.__module__).startswith(
         ("cellmill.", "cellmill_widgets")
@@ -283,33 +238,61 @@ def _read(
         if not walk.in_worker or key in stored:  # in a worker other functions set theirs
             walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
-            if (module.__name__, key) in _brought:
+            if key in _brought.get((module.__name__, ""), ()):
                 walk.reads[module.__name__, key] = Gone
             walk.follow((namespace.get("__getattr__"),), shown)  # which makes it when it is asked for
             continue
-        walk.follow((getattr(value, "__wrapped__", value),) if not _is_data(value) else (value,), shown)
-        if _is_data(value):
-            walk.reads[module.__name__, key] = value
-            if not walk.in_worker:
-                _brought.add((module.__name__, key))
-        elif not walk.in_worker and _set_anew(module, key, value):
-            walk.package_names[module.__name__, key] = value
+        walk.follow((getattr(value, "__wrapped__", value),) if not is_data(value) else (value,), shown)
+        if is_data(value):
+            bring(walk, module, "", {key: value})
+        elif not walk.in_worker and set_anew(module, key, value):
+            bring_code(walk, module, key, value)
 
 
-def _set_anew(module: types.ModuleType, key: str, value: Any) -> bool:
-    """Whether a function or class may be another one than the module's file has under this name."""
+def bring(walk: Entries, module: types.ModuleType, owner: str, data: Mapping[str, Any]) -> None:
+    """Add data, by name, of a class or function in a user's module, or of the module. What is in the place of a
+    function holds while the function runs that brings it: then the worker has its own again.
+    """
+    known = _brought.setdefault((module.__name__, owner), set())
+    for key, value in data.items():
+        name = f"{owner}.{key}" if owner else key
+        if not walk.in_worker and replacements.is_other_than_defined(module, name, value):
+            walk.package_names[module.__name__, name] = value
+            continue
+        walk.reads[module.__name__, name] = value
+        if not walk.in_worker:
+            known.add(key)
+
+
+def take_away(walk: Entries, module: types.ModuleType, owner: str, there: Container[str]) -> None:
+    """Add that a class or function has no more what earlier functions took along of it, but those ``there``."""
+    for key in _brought.get((module.__name__, owner), ()):
+        if key not in there:
+            walk.reads[module.__name__, f"{owner}.{key}"] = Gone
+
+
+def bring_code(walk: Entries, module: types.ModuleType, name: str, value: Any) -> None:
+    """Add a function, class or module that may be another one than the module's file has under this name."""
+    found = ModuleNamed(value.__name__) if isinstance(value, types.ModuleType) else value
+    walk.package_names[module.__name__, name] = found
+
+
+def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
+    """Whether a function, class or module may be another one than the module's file has under this qualified name."""
     if isinstance(value, types.ModuleType):
-        return False
+        if sys.modules.get(vars(value)["__name__"]) is not value:
+            return False
+        return name in _brought.get((module.__name__, ""), ()) or not imports_as(module, name, value)
     where = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if where[0] in MAINS:
         return True
-    plain = getattr(value, "__wrapped__", value) if type(value) is CACHED else value
-    if type(plain) is types.FunctionType and _is_set_anew(module, key, plain):
+    if type(value) is types.FunctionType and function_set_anew(module, name, value):
         return True
-    return importable(value) and where != (module.__name__, key)
+    return importable(value) and where != (module.__name__, name)
 
 
-def _is_set_anew(module: types.ModuleType, name: str, function: types.FunctionType) -> bool:
+def function_set_anew(module: types.ModuleType, name: str, function: types.FunctionType) -> bool:
+    """The same of a function."""
     if is_replacement(function):
         replacements.note(module.__name__)
         return True

@@ -174,6 +174,10 @@ def _differing(names: Names, importing: bool) -> Iterator[tuple[Place, Any]]:
         if owner is None:
             continue
         here = vars(owner).get(name, ABSENT)
+        if type(value) is brought.ModuleNamed:
+            if isinstance(here, types.ModuleType) and here.__name__ == value.name:
+                continue
+            value = importlib.import_module(value.name)
         if here is not value and not _is_equal(here, value):
             yield place, value
 
@@ -181,6 +185,8 @@ def _differing(names: Names, importing: bool) -> Iterator[tuple[Place, Any]]:
 def _is_equal(here: Any, value: Any) -> bool:
     if type(here) is not type(value):
         return False
+    if type(value) in (staticmethod, classmethod):
+        return here.__func__ is value.__func__
     if type(value) is functools.partial:
         told, of_value = ((each.func, each.args, each.keywords) for each in (here, value))
         with contextlib.suppress(Exception):  # of the comparison of arrays

@@ -64,15 +64,16 @@ def _is_users(module: Any) -> bool:
     return bool(file) and users_own(str(file))
 
 
-def is_other_than_defined(module: Any, name: str, function: types.FunctionType) -> bool:
+def is_other_than_defined(module: Any, name: str, value: Any) -> bool:
     """Whether a module's file surely defines another function under this qualified name: once, without decorators."""
-    code, file = function.__code__, module.__file__
-    if code.co_filename == file and code.co_name == name.rpartition(".")[2]:
-        return False
+    if type(value) is types.FunctionType:
+        code = value.__code__
+        if code.co_filename == module.__file__ and code.co_name == name.rpartition(".")[2]:
+            return False
     loader = getattr(getattr(module, "__spec__", None), "loader", None)
     if type(loader) is not SourceFileLoader:  # others may change what the file makes
         return False
-    return name in _plain_definitions(file, version_of(file))
+    return name in _plain_definitions(module.__file__, version_of(module.__file__))
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,0 +1,108 @@
+"""What the methods of the user's classes read, and the data of these classes: it goes along with functions.
+
+Of a class of an imported module a worker has what the module's file makes of it. So the class's data go along, and its
+members that are code (methods, properties, other classes, modules) where they were set anew (`module_reads`).
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import gc
+import sys
+import types
+from abc import ABCMeta
+from enum import Enum
+from typing import Any
+
+from .capture_entries import CALL, DICT, Entries
+from .module_reads import (
+    bring,
+    bring_code,
+    function_set_anew,
+    functions_in,
+    is_data,
+    is_own,
+    module_of,
+    of_code,
+    set_anew,
+    take_away,
+)
+from .references import ABSENT, attributes_stored
+from .replacements import is_other_than_defined
+
+
+def of_class(walk: Entries, cls: type, name: str) -> None:
+    """Add what the methods of a class of a user's module read, and the class's data, but that of enumerations and the
+    like, which their metaclass keeps.
+    """
+    module = module_of(cls)
+    if module is None:
+        return
+    functions = [each for value in list(vars(cls).values()) for each in functions_in(value)]
+    for function in functions:
+        if function.__globals__ is vars(module):
+            of_code(walk, module, function.__code__)
+    of_its_own = is_own(sys.modules.get(type(cls).__module__)) and not issubclass(cls, Enum)
+    if of_its_own:
+        walk.follow((type(cls),), name)
+    elif type(cls) not in (type, ABCMeta):
+        return
+    walk.follow(cls.__bases__, name)
+    if walk.in_worker:
+        _data_in_worker(walk, cls, functions)
+    else:
+        _members(walk, module, cls, functions)
+
+
+def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list[types.FunctionType]) -> None:
+    """Add, in the kernel, a class's data and what was set anew of its code, and note its members."""
+    copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
+    (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
+    members, data = list(namespace.items()), {}
+    for key, value in members:
+        shown = f"{cls.__qualname__}.{key}"
+        if isinstance(value, types.ModuleType):
+            for function in functions:
+                walk.of_module(value, function.__code__)
+        if _is_data_of_class(key, value):
+            walk.attribute(cls, key, shown)
+            data[key] = value
+        elif _set_anew(module, shown, value):
+            bring_code(walk, module, shown, value)
+            walk.follow(functions_in(value), shown)
+    bring(walk, module, cls.__qualname__, data)
+    take_away(walk, module, cls.__qualname__, namespace)
+    held = tuple(part for pair in members for part in pair)
+    walk.note(DICT, namespace, None, held, cls.__qualname__)
+    walk.weight += len(held)
+
+
+def _is_data_of_class(key: str, value: Any) -> bool:
+    return not key.startswith("__") and is_data(value) and not hasattr(type(value), "__get__")
+
+
+def _set_anew(module: types.ModuleType, shown: str, value: Any) -> bool:
+    """Whether a method, a property or other code is another one than the class statement has made."""
+    if any(function_set_anew(module, shown, function) for function in functions_in(value)):
+        return True
+    if type(value) in (staticmethod, classmethod):
+        return set_anew(module, shown, value.__func__) or is_other_than_defined(module, shown, value)
+    if type(value) is property:
+        return is_other_than_defined(module, shown, value)
+    return not is_data(value) and set_anew(module, shown, value)
+
+
+def _data_in_worker(walk: Entries, cls: type, functions: list[types.FunctionType]) -> None:
+    """Add, in a worker, a class's data, and which of it methods bind anew."""
+    stored = {name for function in functions for name in attributes_stored(function.__code__)}
+    for key, value in list(vars(cls).items()):
+        if _is_data_of_class(key, value):
+            shown = f"{cls.__qualname__}.{key}"
+            walk.follow((value,), shown)
+            if key in stored:
+                walk.note(CALL, cls, functools.partial(_has, cls, key, value), None, shown)
+
+
+def _has(cls: type, key: str, value: Any) -> bool:
+    return vars(cls).get(key, ABSENT) is value

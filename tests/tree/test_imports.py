@@ -88,6 +88,7 @@ LAYERS = [
         "by_value.brought",
         "by_value.module_reads",
         "by_value.class_reads",
+        "by_value.function_reads",
         "by_value.worker_data",
         "by_value.watched",
         "by_value.first_calls",

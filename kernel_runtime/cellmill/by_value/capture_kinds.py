@@ -25,7 +25,15 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from . import capture_arrays, class_reads, identities, module_reads, molecules, package_changes
+from . import (
+    capture_arrays,
+    class_reads,
+    function_reads,
+    identities,
+    module_reads,
+    molecules,
+    package_changes,
+)
 from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .object_state import (
     GENERATORS,
@@ -200,7 +208,7 @@ class Walk:
 
     def _function(self, function: types.FunctionType, name: str) -> None:
         if importable(function):
-            module_reads.of_function(self, function, name)
+            function_reads.of_function(self, function, name)
             return
         self.identities[id(function)] = function
         if "globals" in function.__code__.co_names and "globals" not in function.__globals__:
@@ -327,6 +335,7 @@ class Walk:
             self.follow((attributes,), name)
         elif kind is CACHED:
             self.follow((value.__wrapped__,), name)
+            function_reads.of_wrapped(self, value)
         elif kind.__module__ in _OURS:
             if hasattr(value, "__wrapped__"):
                 self.attribute(value, "__wrapped__", name)

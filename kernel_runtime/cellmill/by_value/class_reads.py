@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any
 
 from .capture_entries import CALL, DICT, Entries
+from .function_reads import of_defaults
 from .module_reads import (
     bring,
     bring_code,
@@ -65,6 +66,13 @@ def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list
         if isinstance(value, types.ModuleType):
             for function in functions:
                 walk.of_module(value, function.__code__)
+        plain = getattr(value, "__func__", value)
+        if (
+            type(plain) is types.FunctionType
+            and plain.__qualname__ == shown
+            and type(value) is not classmethod
+        ):
+            of_defaults(walk, module, plain, shown)
         if _is_data_of_class(key, value):
             walk.attribute(cls, key, shown)
             data[key] = value

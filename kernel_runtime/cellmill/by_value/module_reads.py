@@ -29,7 +29,6 @@ from .pickling import dumps
 from .references import (
     ABSENT,
     attributes_stored,
-    cell_value,
     helpers_of,
     importable,
     imported_modules,
@@ -143,28 +142,6 @@ def _will_be_own(name: str) -> bool:
     return spec is not None and bool(spec.origin) and users_own(str(spec.origin))
 
 
-def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
-    """Add what a function of a user's module reads from that module."""
-    module = module_of(function)
-    if module is None or function.__globals__ is not vars(module):
-        return
-    of_code(walk, module, function.__code__)
-    defaults = function.__defaults__
-    if defaults and not walk.in_worker and "<locals>" not in function.__qualname__:
-        walk.attribute(function, "__defaults__", name)
-        if any(type(value) in (list, dict, set) for value in defaults):
-            walk.reads[module.__name__, f"{function.__qualname__}.__defaults__"] = defaults
-    if function.__dict__ and not walk.in_worker and "<locals>" not in function.__qualname__:
-        walk.members(function.__dict__, name)
-        for key, value in list(function.__dict__.items()):
-            if is_data(value) and not key.startswith("__"):
-                walk.reads[module.__name__, f"{function.__qualname__}.{key}"] = value
-    for cell in function.__closure__ or ():
-        wrapped = cell_value(cell)
-        if type(wrapped) is types.FunctionType and wrapped.__globals__ is vars(module):
-            of_code(walk, module, wrapped.__code__)
-
-
 def of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> None:
     """Add what code of a user's module reads from that module."""
     stored = names_stored(code)
@@ -205,7 +182,11 @@ def classes_in(value: Any) -> list[type]:
 
 def functions_in(value: Any) -> Iterable[types.FunctionType]:
     """The functions of a member of a class: it itself, or those of a method or property."""
-    keys = ("func",) if isinstance(value, _OF_A_FUNCTION) else ("__func__", "fget", "fset", "fdel", "__wrapped__")
+    keys = (
+        ("func",)
+        if isinstance(value, _OF_A_FUNCTION)
+        else ("__func__", "fget", "fset", "fdel", "__wrapped__")
+    )
     parts = (getattr(value, key, None) for key in keys)
     return [part for part in (value, *parts) if type(part) is types.FunctionType]
 
@@ -238,11 +219,11 @@ def _read(
         if not walk.in_worker or key in stored:  # in a worker other functions set theirs
             walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
-            if key in _brought.get((module.__name__, ""), ()):
+            if is_brought(module, "", key):
                 walk.reads[module.__name__, key] = Gone
             walk.follow((namespace.get("__getattr__"),), shown)  # which makes it when it is asked for
             continue
-        walk.follow((getattr(value, "__wrapped__", value),) if not is_data(value) else (value,), shown)
+        walk.follow((value, None if is_data(value) else getattr(value, "__wrapped__", None)), shown)
         if is_data(value):
             bring(walk, module, "", {key: value})
         elif not walk.in_worker and set_anew(module, key, value):
@@ -264,6 +245,11 @@ def bring(walk: Entries, module: types.ModuleType, owner: str, data: Mapping[str
             known.add(key)
 
 
+def is_brought(module: types.ModuleType, owner: str, key: str) -> bool:
+    """Whether a function took along data of this name."""
+    return key in _brought.get((module.__name__, owner), ())
+
+
 def take_away(walk: Entries, module: types.ModuleType, owner: str, there: Container[str]) -> None:
     """Add that a class or function has no more what earlier functions took along of it, but those ``there``."""
     for key in _brought.get((module.__name__, owner), ()):
@@ -282,7 +268,7 @@ def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         if sys.modules.get(vars(value)["__name__"]) is not value:
             return False
-        return name in _brought.get((module.__name__, ""), ()) or not imports_as(module, name, value)
+        return is_brought(module, "", name) or not imports_as(module, name, value)
     where = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if where[0] in MAINS:
         return True

@@ -1,18 +1,29 @@
-"""What import statements in the files of the user's modules bind: what was bound anew is told from that."""
+"""What the files of the user's modules say of imports and defaults: what was set anew is told from that."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib.util
 import sys
 import types
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from .import_log import version_of
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_Imports = dict[str, frozenset[tuple[str, int]]]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class _Written(NamedTuple):
+    """``imports``: by name, the (module, level of a relative one) that it may be. ``defaults``: by name and first line
+    of a function and by attribute, the literals.
+    """
+
+    imports: dict[str, frozenset[tuple[str, int]]]
+    defaults: dict[tuple[str, int, str], str]
 
 
 def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> bool:
@@ -20,9 +31,8 @@ def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> 
     own = vars(module)
     if vars(value).get("__name__") == f"{own['__name__']}.{name}":  # of a package, which its own import binds
         return True
-    file = str(own.get("__file__"))
     found = set()
-    for written, level in _imports(file, version_of(file)).get(name, ()):
+    for written, level in _of(module).imports.get(name, ()):
         if level:
             try:
                 written = importlib.util.resolve_name("." * level + written, own.get("__package__"))
@@ -32,27 +42,55 @@ def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> 
     return found == {id(value)}
 
 
+def defaults_of(module: types.ModuleType, function: types.FunctionType, key: str) -> str | None:
+    """The text of the defaults that a module's file gives to a function, as `repr` has it; None where it is not known.
+    ``key``: the attribute that holds them.
+    """
+    code = function.__code__
+    if code.co_filename != vars(module).get("__file__"):
+        return None
+    return _of(module).defaults.get((code.co_name, code.co_firstlineno, key))
+
+
+def _of(module: types.ModuleType) -> _Written:
+    file = str(vars(module).get("__file__"))
+    return _read(file, version_of(file))
+
+
 @functools.lru_cache(maxsize=64)
-def _imports(file: str, _: object) -> _Imports:
-    """By name, the (module, level of a relative one) that it may be; {} for a file that cannot be read."""
+def _read(file: str, _: object) -> _Written:
+    found = _Written({}, {})
     try:
         with open(file, "rb") as source:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
-        return {}
-    found: _Imports = {}
+        return found
     for node in _statements(tree.body):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, written, level in _bound(node):
-                found[name] = found.get(name, frozenset()) | {(written, level)}
+                found.imports[name] = found.imports.get(name, frozenset()) | {(written, level)}
+    for each in ast.walk(tree):
+        if isinstance(each, _FUNCTIONS):
+            first = min(line.lineno for line in (each, *each.decorator_list))
+            for key, text in _defaults(each):
+                found.defaults[each.name, first, key] = text
     return found
+
+
+def _defaults(node: _Function) -> Iterator[tuple[str, str]]:
+    """Yield (attribute, text) of the defaults of a function that are literals."""
+    named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    with contextlib.suppress(ValueError):
+        yield "__defaults__", repr(tuple(map(ast.literal_eval, node.args.defaults)))
+    with contextlib.suppress(ValueError):
+        yield "__kwdefaults__", repr({arg.arg: ast.literal_eval(x) for arg, x in named if x is not None})
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a module outside of functions and classes."""
     for node in body:
         yield node
-        if not isinstance(node, _FUNCTIONS):
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             for key in ("body", "orelse", "finalbody"):
                 yield from _statements(getattr(node, key, []))
             for handler in getattr(node, "handlers", ()):

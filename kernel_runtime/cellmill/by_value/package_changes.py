@@ -24,6 +24,7 @@ from .capture_entries import ITEM, Entries
 from .module_reads import CONSTANTS, is_own
 from .references import ABSENT, importable, names_used
 from .replacements import MAINS, home
+from .wrappers import Registered
 
 Place = tuple[str, str]  # a module, and a name in it
 Names = dict[Place, Any]
@@ -173,6 +174,11 @@ def _differing(names: Names, importing: bool) -> Iterator[tuple[Place, Any]]:
         owner, name = brought.owner_of(place)
         if owner is None:
             continue
+        if type(value) is Registered:
+            value = value.differing(owner)
+            if value is not None:
+                yield place, value
+            continue
         here = vars(owner).get(name, ABSENT)
         if type(value) is brought.ModuleNamed:
             if isinstance(here, types.ModuleType) and here.__name__ == value.name:
@@ -197,6 +203,8 @@ def _is_equal(here: Any, value: Any) -> bool:
 def _set(place: Place, value: Any) -> Any:
     """Set a name, or take it away; what it was before, `ABSENT` if there was none."""
     owner, name = brought.owner_of(place)
+    if type(value) is Registered:
+        return value.register(owner)
     before = vars(owner).get(name, ABSENT)
     if value is not ABSENT:
         setattr(owner, name, value)

@@ -11,9 +11,9 @@ import importlib
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from .references import CACHED, dispatch_registry, importable
+from .references import ABSENT, CACHED, dispatch_registry, importable
 
 _MADE_ANEW = frozenset(
     ("__wrapped__", "cache_parameters", "register", "dispatch", "registry", "_clear_cache")
@@ -67,6 +67,34 @@ def _register(dispatcher: Any, state: tuple[dict[str, Any], dict[type, Any]]) ->
     _set_attributes(dispatcher, attributes)
     for cls, function in registry.items():
         dispatcher.register(cls, function)
+
+
+class Registered(NamedTuple):
+    """Functions of a dispatcher by type, with which it is called in another process; `ABSENT` for none."""
+
+    functions: dict[type, Any]
+
+    def differing(self, dispatcher: Any) -> Registered | None:
+        """Those that a dispatcher has not; None: it has them all, or is no dispatcher."""
+        registry = dispatch_registry(dispatcher) if type(dispatcher) is types.FunctionType else None
+        found = {
+            cls: function
+            for cls, function in self.functions.items()
+            if registry is not None and registry.get(cls, ABSENT) is not function
+        }
+        return Registered(found) if found else None
+
+    def register(self, dispatcher: Any) -> Registered:
+        """Give a dispatcher these; return what it had in their places."""
+        registry = dispatch_registry(dispatcher) or {}
+        before = {cls: registry.get(cls, ABSENT) for cls in self.functions}
+        for cls, function in self.functions.items():
+            if function is not ABSENT:
+                dispatcher.register(cls, function)
+            else:
+                registry.pop(cls, None)
+        dispatcher._clear_cache()
+        return Registered(before)
 
 
 def _attributes(wrapper: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 
 from cellmill import Executor
 from tests.support.helpers import SECONDS
+from tests.support.told import nothing_told
 
 SOURCE = """
+import enum
 import functools
 import cellmill_test_slow as engine
 
@@ -41,6 +44,16 @@ class Base:
 class Fine(Base):
     def all(self):
         return self.area(), self.plain(2), self.rate, self.kept, self.run()
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = [1, 2]
+
+    def told(self):
+        return self.name, self.value, getattr(self, "label", None)
+
+def colors():
+    return [color.told() for color in Color]
 
 def whole():
     return Fine().all()
@@ -175,6 +188,51 @@ def test_data_that_is_added_and_taken_away(fresh: Executor, own: ModuleType) -> 
         elif "label" in vars(own.Fine):
             del own.Fine.label
         assert fresh.submit(label).result(SECONDS) == label() == value
+
+
+def test_members_of_enumerations(fresh: Executor, own: ModuleType) -> None:
+    """Of the module, and of a script: their attributes, and values that change."""
+
+    class Mine(Enum):
+        RED = 1
+        BLUE = [1, 2]  # noqa: RUF012
+
+        def told(self) -> Any:
+            return self.name, self.value, getattr(self, "label", None)
+
+    Mine.__module__ = "__main__"
+
+    def mine() -> Any:
+        return [color.told() for color in Mine]
+
+    def label(color: Any) -> Any:
+        return color.label if hasattr(color, "label") else None
+
+    def all_agree() -> None:
+        with nothing_told():
+            for function in (mine, own.colors, lambda: own.colors()):
+                assert fresh.submit(function).result(SECONDS) == function()
+            for color in (Mine.RED, own.Color.RED):
+                assert fresh.submit(label, color).result(SECONDS) == label(color)
+
+    for _ in range(2):
+        for kind in (Mine, own.Color):
+            kind.RED.label = "rot"
+            all_agree()
+            kind.RED.label = ["r", "o", "t"]
+            kind.BLUE.value.append(3)
+            all_agree()
+            del kind.RED.label
+            kind.BLUE.value.pop()
+            all_agree()
+
+
+def test_methods_of_enumerations(fresh: Executor, own: ModuleType) -> None:
+    first = own.colors()
+    for _ in range(2):
+        assert fresh.submit(own.colors).result(SECONDS) == first
+        with mock.patch.object(own.Color, "told", of_main(lambda self: self.value)):
+            assert fresh.submit(own.colors).result(SECONDS) == own.colors() == [1, [1, 2]]
 
 
 def test_modules_that_a_module_binds_anew(fresh: Executor, own: ModuleType) -> None:

@@ -9,6 +9,7 @@ import threading
 import types
 from collections import Counter
 from collections.abc import Set
+from enum import Enum
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -169,7 +170,9 @@ def put_back(aside: tuple[dict[Any, Any], dict[Any, Any], set[Any]]) -> None:
 
 
 def owner_of(place: tuple[str, str]) -> tuple[Any, str]:
-    """Return the module, class or function that has the name of a place, None if there is none; and the name there."""
+    """Return the module, or the class, function or member of an enumeration in it, that has the name of a place, None
+    if there is none; and the name there.
+    """
     owner: Any = sys.modules.get(place[0])
     *path, name = place[1].split(".")
     for part in path:
@@ -179,7 +182,7 @@ def owner_of(place: tuple[str, str]) -> tuple[Any, str]:
 
 def _value_at(owner: Any, name: str) -> Any:
     """Return the owner's own value of a name; `Gone` if it has none, even if a base class has one."""
-    held = vars(owner) if isinstance(owner, (type, types.ModuleType)) else None
+    held = vars(owner) if isinstance(owner, (type, types.ModuleType, Enum)) else None
     return getattr(owner, name, Gone) if held is None else held.get(name, Gone)
 
 

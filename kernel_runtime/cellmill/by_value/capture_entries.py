@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import fractions
+import logging
+import operator
+import pathlib
+import re
 import types
+import uuid
 from typing import Any, Protocol
 
 # How each is compared: see csched/python/capture.h.
 
 ITEM, CELL, ATTRIBUTE, EQUAL, LIST, DICT, ITERABLE, BUFFER, ARRAY, CALL = range(10)
+
+# Kinds of objects that do not change and lead to no other ones.
+ATOMS = frozenset(
+    (
+        *(
+            int,
+            float,
+            complex,
+            bool,
+            str,
+            bytes,
+            type(None),
+            type(Ellipsis),
+            type(NotImplemented),
+            range,
+            slice,
+        ),
+        *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
+        *(
+            decimal.Decimal,
+            fractions.Fraction,
+            uuid.UUID,
+            re.Pattern,
+            pathlib.PosixPath,
+            pathlib.PurePosixPath,
+        ),
+        *(
+            types.MethodDescriptorType,
+            types.ClassMethodDescriptorType,
+            types.WrapperDescriptorType,
+            types.CodeType,
+        ),
+        *(types.GetSetDescriptorType, types.MemberDescriptorType, operator.itemgetter, operator.attrgetter),
+        *(object, logging.Logger),
+    )
+)
 
 
 class Entries(Protocol):

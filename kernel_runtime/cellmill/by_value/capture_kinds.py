@@ -9,18 +9,10 @@ from __future__ import annotations
 import array
 import collections
 import copyreg
-import datetime
-import decimal
-import fractions
 import functools
 import gc
-import logging
-import operator
-import pathlib
-import re
 import sys
 import types
-import uuid
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -34,7 +26,7 @@ from . import (
     molecules,
     package_changes,
 )
-from .capture_entries import ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
+from .capture_entries import ATOMS, ATTRIBUTE, BUFFER, CALL, CELL, DICT, ITEM, ITERABLE, LIST
 from .object_state import (
     GENERATORS,
     caches_properties,
@@ -57,40 +49,6 @@ from .references import (
     names_stored,
 )
 
-ATOMS = frozenset(
-    (
-        *(
-            int,
-            float,
-            complex,
-            bool,
-            str,
-            bytes,
-            type(None),
-            type(Ellipsis),
-            type(NotImplemented),
-            range,
-            slice,
-        ),
-        *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
-        *(
-            decimal.Decimal,
-            fractions.Fraction,
-            uuid.UUID,
-            re.Pattern,
-            pathlib.PosixPath,
-            pathlib.PurePosixPath,
-        ),
-        *(
-            types.MethodDescriptorType,
-            types.ClassMethodDescriptorType,
-            types.WrapperDescriptorType,
-            types.CodeType,
-        ),
-        *(types.GetSetDescriptorType, types.MemberDescriptorType, operator.itemgetter, operator.attrgetter),
-        *(object, logging.Logger, type(ABSENT)),
-    )
-)
 _PLAIN_CONTAINERS = (
     *(list, dict, set, collections.deque),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter),
@@ -343,6 +301,10 @@ class Walk:
                 self.follow(module_reads.classes_in(value.value), name)
         elif issubclass(kind, Enum):
             self.follow((kind, value.value), name)
+            if not self.in_worker or not importable(
+                kind
+            ):  # else functions bring attributes, and take them away
+                self._attributes(value, kind, name)
         elif kind is types.BuiltinFunctionType:
             self.follow((value.__self__,), name)
         elif kind.__module__ == "typing" or kind is types.GenericAlias:  # nothing of these changes
@@ -366,6 +328,15 @@ class Walk:
             return
         self.attribute(value, "__class__", name)
         self.mutable = True
+        self._attributes(value, kind, name)
+        for slot in copyreg._slotnames(kind):  # type: ignore[attr-defined]
+            self.attribute(value, slot, name)
+        if isinstance(value, (list, dict)):
+            self.members(value, name)
+        elif isinstance(value, tuple):
+            self.follow(value, name)
+
+    def _attributes(self, value: Any, kind: type, name: str) -> None:
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.note(ATTRIBUTE, value, "__dict__", attributes, name)
@@ -376,12 +347,6 @@ class Walk:
                 self.follow(kept.values(), name)
             else:
                 self.members(attributes, name)
-        for slot in copyreg._slotnames(kind):  # type: ignore[attr-defined]
-            self.attribute(value, slot, name)
-        if isinstance(value, (list, dict)):
-            self.members(value, name)
-        elif isinstance(value, tuple):
-            self.follow(value, name)
 
     def opaque(self, value: Any, name: str) -> None:
         """Add an object whose state only its own code knows: it is pickled again and compared."""

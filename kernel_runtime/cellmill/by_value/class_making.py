@@ -20,7 +20,7 @@ from .import_log import users_own
 from .replacements import MAINS
 
 _by_value: Any = cloudpickle
-_OF_MEMBERS = frozenset(
+OF_MEMBERS = frozenset(
     ("_value_", "_name_", "__objclass__", "_sort_order_")
 )  # that enumerations set themselves
 
@@ -93,7 +93,7 @@ def attributes_of(cls: Any) -> dict[str, dict[str, Any]]:
     """By name what members have besides, as their `__init__` or `__new__` has set it."""
     found = {}
     for member in cls._member_map_.values():
-        held = {key: value for key, value in vars(member).items() if key not in _OF_MEMBERS}
+        held = {key: value for key, value in vars(member).items() if key not in OF_MEMBERS}
         if held:
             found[member._name_] = held
     return found

@@ -15,7 +15,8 @@ from abc import ABCMeta
 from enum import Enum
 from typing import Any
 
-from .capture_entries import CALL, DICT, Entries
+from .capture_entries import ATOMS, CALL, DICT, Entries
+from .class_making import OF_MEMBERS
 from .function_reads import of_defaults
 from .module_reads import (
     bring,
@@ -34,8 +35,8 @@ from .replacements import is_other_than_defined
 
 
 def of_class(walk: Entries, cls: type, name: str) -> None:
-    """Add what the methods of a class of a user's module read, and the class's data, but that of enumerations and the
-    like, which their metaclass keeps.
+    """Add what the methods of a class of a user's module read, and the class's data, but that which a package's
+    metaclass keeps. Of an enumeration the data are those of its members, too.
     """
     module = module_of(cls)
     if module is None:
@@ -44,24 +45,28 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
     for function in functions:
         if function.__globals__ is vars(module):
             of_code(walk, module, function.__code__)
-    of_its_own = is_own(sys.modules.get(type(cls).__module__)) and not issubclass(cls, Enum)
-    if of_its_own:
+    enumeration = issubclass(cls, Enum)
+    if is_own(sys.modules.get(type(cls).__module__)):
         walk.follow((type(cls),), name)
-    elif type(cls) not in (type, ABCMeta):
+    elif type(cls) not in (type, ABCMeta) and not enumeration:
         return
     walk.follow(cls.__bases__, name)
-    if walk.in_worker:
-        _data_in_worker(walk, cls, functions)
-    else:
+    if issubclass(cls, Enum):
+        walk.follow(cls._member_map_.values(), name)
+    if not walk.in_worker:
         _members(walk, module, cls, functions)
+    elif not enumeration:
+        _data_in_worker(walk, cls, functions)
 
 
 def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list[types.FunctionType]) -> None:
     """Add, in the kernel, a class's data and what was set anew of its code, and note its members."""
     copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
     (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
-    members, data = list(namespace.items()), {}
+    members, data, left_out = list(namespace.items()), {}, _kept_by_its_metaclass(cls)
     for key, value in members:
+        if key in left_out:
+            continue
         shown = f"{cls.__qualname__}.{key}"
         if isinstance(value, types.ModuleType):
             for function in functions:
@@ -81,9 +86,35 @@ def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list
             walk.follow(functions_in(value), shown)
     bring(walk, module, cls.__qualname__, data)
     take_away(walk, module, cls.__qualname__, namespace)
+    if issubclass(cls, Enum):
+        _of_members(walk, module, cls)
     held = tuple(part for pair in members for part in pair)
     walk.note(DICT, namespace, None, held, cls.__qualname__)
     walk.weight += len(held)
+
+
+def _kept_by_its_metaclass(cls: type) -> set[str]:
+    """The names in an enumeration that are its members or that only `enum` sets."""
+    if not issubclass(cls, Enum):
+        return set()
+    return {*cls._member_map_, *(key for key in vars(cls) if key[:1] == "_" != key[1:2])}
+
+
+def _of_members(walk: Entries, module: types.ModuleType, cls: type[Enum]) -> None:
+    """Add what members of an enumeration have besides their values, and values that may change."""
+    for member in cls._member_map_.values():
+        owner, held = f"{cls.__qualname__}.{member._name_}", vars(member)
+        data = {key: each for key, each in held.items() if key not in OF_MEMBERS and is_data(each)}
+        if not _is_constant(member._value_):
+            data["_value_"] = member._value_
+        bring(walk, module, owner, data)
+        take_away(walk, module, owner, held)
+
+
+def _is_constant(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return all(map(_is_constant, value))
+    return type(value) in ATOMS or not is_data(value)
 
 
 def _is_data_of_class(key: str, value: Any) -> bool:

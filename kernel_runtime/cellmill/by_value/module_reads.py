@@ -182,6 +182,8 @@ def classes_in(value: Any) -> list[type]:
 
 def functions_in(value: Any) -> Iterable[types.FunctionType]:
     """The functions of a member of a class: it itself, or those of a method or property."""
+    if type(value) in CONSTANTS:
+        return []
     keys = (
         ("func",)
         if isinstance(value, _OF_A_FUNCTION)

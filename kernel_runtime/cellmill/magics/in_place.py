@@ -39,8 +39,7 @@ class Watched:
 def _capture(name: str, value: Any) -> tuple[Any, bool]:
     """Return what compares a variable, None where there is nothing to compare; and whether that is all of it."""
     from ..by_value.capture import Capture
-    from ..by_value.capture_entries import ATTRIBUTE
-    from ..by_value.capture_kinds import ATOMS
+    from ..by_value.capture_entries import ATOMS, ATTRIBUTE
 
     if type(value) in ATOMS:
         return None, True

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from ..by_value import molecules
-from ..by_value.capture_kinds import ATOMS
+from ..by_value.capture_entries import ATOMS
 from ..by_value.module_reads import of_users
 from ..by_value.object_state import has_hidden_state
 from ..by_value.pickling import dumps

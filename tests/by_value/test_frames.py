@@ -25,6 +25,10 @@ def _delete(frame: Any) -> None:
     del frame["b"]
 
 
+def _forbid_duplicates(frame: Any) -> None:
+    frame.flags.allows_duplicate_labels = False
+
+
 def _name(frame: Any) -> None:
     frame.attrs["unit"] = "kg"
 
@@ -34,6 +38,7 @@ def _name(frame: Any) -> None:
     [
         _delete,
         _name,
+        _forbid_duplicates,
         _sorted_in_place,
         lambda frame: frame.pop("b"),
         lambda frame: frame.insert(0, "c", 1),
@@ -54,6 +59,15 @@ def test_changes_of_a_frame(pool: Executor, change: Callable[[Any], Any]) -> Non
 
     assert len(told(lambda: pool.submit(use).result(SECONDS), "tasks of")) == 1
     assert len(told(lambda: pool.submit(of_argument, frame).result(SECONDS), "its argument given")) == 1
+
+
+def test_the_frequency_of_an_index(pool: Executor) -> None:
+    dates = pandas.DataFrame({"a": [1.0, 2.0]}, index=pandas.date_range("2020", periods=2))
+
+    def forget() -> None:
+        dates.index.freq = None
+
+    assert len(told(lambda: pool.submit(forget).result(SECONDS), "tasks of")) == 1
 
 
 def test_the_name_of_a_series(pool: Executor) -> None:

@@ -47,6 +47,21 @@ KINDS = {
     "frame": ("import pandas as pd; w = pd.DataFrame({'a': [0]})", "w.loc[0, 'a'] = n", "int(w.a[0])"),
     "column": ("import pandas as pd; w = pd.DataFrame({'a': [0]})", "w[f'c{n}'] = n", "list(w.columns)"),
     "series": ("import pandas as pd; w = pd.Series([0, 1])", "w[0] = n", "int(w[0])"),
+    "flags": (
+        "import pandas as pd; w = pd.Series([0])",
+        "w.flags.allows_duplicate_labels = n % 2 == 0",
+        "w.flags.allows_duplicate_labels",
+    ),
+    "frequency": (
+        "import pandas as pd; w = pd.date_range('2020-01-04', periods=2, freq='7D')",
+        "w.freq = None if n % 2 else '7D'",
+        "str(w.freq)",
+    ),
+    "frequency of a frame": (
+        "import pandas as pd; w = pd.DataFrame({'a': [1, 2]}, pd.to_timedelta([1, 2], 's'))",
+        "w.index.freq = None if n % 2 else 's'",
+        "str(w.index.freq)",
+    ),
     "instance": ("class A: pass\nw = A(); w.v = [0]", "w.v = [n]", "w.v[0]"),
     "slots": ("class A:\n    __slots__ = ('v',)\nw = A(); w.v = 0", "w.v = n", "w.v"),
     "class": ("class A:\n    k = 0\nw = A", "A.k = n", "w.k"),

@@ -65,6 +65,8 @@ def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
             walk.note(LIST, value._names, None, tuple(value._names), name)
         else:
             walk.attribute(value, "_name", name)
+        if kind in (pandas.DatetimeIndex, pandas.TimedeltaIndex):
+            walk.attribute(value, "freq", name, follow=False)
         return True  # its values cannot be changed
     if kind not in (pandas.DataFrame, pandas.Series):
         return False
@@ -74,7 +76,8 @@ def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
             walk.follow((block.values,), name)
         return True
     manager = walk.attribute(value, "_mgr", name, follow=False)
-    walk.attribute(value, "_flags", name, follow=False)
+    flags = walk.attribute(value, "_flags", name, follow=False)
+    walk.attribute(flags, "allows_duplicate_labels", name)
     for block in walk.attribute(manager, "blocks", name, follow=False):
         walk.attribute(block, "values", name)
         walk.attribute(block, "_mgr_locs", name, follow=False)
@@ -122,7 +125,9 @@ class _Unchanged:
         )
 
     def _named_now(self) -> tuple[Any, ...]:
-        return dict(self._value.attrs), getattr(self._value, "_name", None)
+        frequencies = [getattr(axis, "freq", None) for axis in self._value._mgr.axes]
+        flags = self._value.flags.allows_duplicate_labels
+        return dict(self._value.attrs), getattr(self._value, "_name", None), flags, frequencies
 
     def _blocks_now(self) -> list[tuple[Any, Any]]:
         return [(block.values, block.mgr_locs) for block in self._value._mgr.blocks]

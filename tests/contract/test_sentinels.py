@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from cellmill import Executor
 from cellmill.by_value import sentinels
@@ -46,6 +51,27 @@ def test_one_that_a_task_made(ex: Executor, cell: Cell) -> None:
     assert type(made) is object
     assert ex.submit(tasks.same, made).result(SECONDS) is made
     assert list(ex.map(space["same"], [made] * 4, [made, object(), made, None])) == [True, False, True, False]
+
+
+def test_those_of_modules_of_the_users(ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also as defaults of functions there, which a worker has from the file."""
+    name = f"cellmill_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "NOTHING = object()\ndef is_nothing(x=NOTHING):\n    return x is NOTHING\ndef nothing(): return NOTHING\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module(name)
+
+    def asked(x: object) -> tuple[bool, ...]:
+        return own.is_nothing(), own.is_nothing(x), x is own.NOTHING
+
+    for _ in range(2):
+        assert ex.submit(own.is_nothing).result(SECONDS)
+        assert ex.submit(own.is_nothing, own.NOTHING).result(SECONDS)
+        assert not ex.submit(own.is_nothing, object()).result(SECONDS)
+        assert ex.submit(asked, own.NOTHING).result(SECONDS) == (True, True, True)
+        assert ex.submit(own.nothing).result(SECONDS) is own.NOTHING
+    sys.modules.pop(name)
 
 
 def test_those_of_installed_modules(ex: Executor) -> None:

@@ -6,6 +6,7 @@ that only this table refers to is dropped: no code there can tell another object
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from .import_log import is_installed
+from .replacements import MAINS
 
 LEAST_SWEPT = 1024  # objects in the table before those without another reference are removed
 PICKLED = b"\x8c\x06object\x94\x93"  # what the pickle of one has in it, by the plain pickler
@@ -25,7 +27,7 @@ _by_key: dict[_Key, object] = {}
 _keys: dict[int, _Key] = {}  # by id
 _of_modules: dict[
     int, tuple[str, str]
-] = {}  # by id: the objects in installed modules, which the tables do not keep
+] = {}  # by id: the objects in modules; the tables do not keep those of installed ones
 
 
 class _State:
@@ -35,6 +37,7 @@ class _State:
     numbered = 0
     sweep_at = LEAST_SWEPT
     modules = 0  # how many were looked through
+    own = frozenset[str]()  # those of the user's among them
 
 
 def _in_child() -> None:
@@ -51,14 +54,14 @@ def reduced(sentinel: object) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return the function and arguments that a bare object pickles to."""
     with _lock:
         place = _place(sentinel)
-        if place is not None:
+        if place is not None and place[0] not in _State.own:
             return of_module, place
         key = _keys.get(id(sentinel))
         if key is None:
             _State.numbered += 1
             key = (_State.process, _State.numbered)
             _keep(key, sentinel)
-        return numbered, key
+        return (numbered, key) if place is None else (numbered_of_own, (*place, *key))
 
 
 def numbered(process: int, number: int) -> object:
@@ -69,6 +72,19 @@ def numbered(process: int, number: int) -> object:
             found = object()
             _keep((process, number), found)
         return found
+
+
+def numbered_of_own(module: str, name: str, process: int, number: int) -> object:
+    """Return the object with this number. One that is new here is that which a module of the user's has under a name:
+    also where the module keeps it in other places, as in the defaults of its functions.
+    """
+    with contextlib.suppress(Exception):  # of an import: what needs the module tells
+        importlib.import_module(module)
+    with _lock:
+        here = getattr(sys.modules.get(module), name, None)
+        if (process, number) not in _by_key and type(here) is object and id(here) not in _keys:
+            _keep((process, number), here)
+    return numbered(process, number)
 
 
 def of_module(module: str, name: str) -> Any:
@@ -98,16 +114,20 @@ _ALONE = _count_alone()
 
 
 def _place(sentinel: object) -> tuple[str, str] | None:
-    """Return the (module, name) of an object that is a variable of an installed module, or None."""
+    """Return the (module, name) of an object that is a variable of a module, or None."""
     if _State.modules != len(sys.modules):
-        _State.modules = len(sys.modules)
+        _State.modules, own = len(sys.modules), set()
         _of_modules.clear()
         for module in list(sys.modules.values()):
-            if type(module) is ModuleType and is_installed(getattr(module, "__file__", None) or ""):
+            file = str(getattr(module, "__file__", None) or "") if type(module) is ModuleType else ""
+            if file and module.__name__ not in MAINS:
                 name = module.__name__
+                if not is_installed(file):
+                    own.add(name)
                 for key, value in list(vars(module).items()):
                     if type(value) is object and sys.modules.get(name) is module:
                         _of_modules.setdefault(id(value), (name, key))
+        _State.own = frozenset(own)
     found = _of_modules.get(id(sentinel))
     if found is not None and getattr(sys.modules.get(found[0]), found[1], None) is sentinel:
         return found

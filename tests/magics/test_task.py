@@ -426,3 +426,14 @@ def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
         "[name for name in ('gone', 'kept', 'spare') if name in globals()], kept, found"
     ) == ("(['kept'], 20, (3, False))")
     assert "kept was assigned again while it ran; the newer value is kept" in said
+
+
+def test_after_workers_were_prepared(notebook: Notebook) -> None:
+    """The body of a cell is no function with globals that a worker could have of its own."""
+    notebook.run(
+        "ready = None\ndef prepare():\n    global ready\n    ready = 3\ndef use(x): return ready\nex.run_on_workers(prepare)"
+    ).ok()
+    notebook.run("%%task a\nz = 5\nz + 1").ok()
+    assert notebook.value("a.result(30)") == "6"
+    notebook.run("%%pfor x in range(3) -> out\nx + 1").ok()
+    assert notebook.value("out, list(ex.map(use, range(2)))") == "([1, 2, 3], [3, 3])"

@@ -67,8 +67,8 @@ def _spaces_of(function: Any) -> dict[tuple[str, str], dict[str, Any]]:
     """The namespaces in which functions by value find their globals, by module and name."""
     if function is None:
         return {}
-    while type(function).__module__.startswith("cellmill."):  # wrappers of ours
-        function = function.__wrapped__
+    while type(function).__module__.startswith("cellmill.") and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__  # of a wrapper of ours; the body of a cell has none
     helpers = [helper for helper in helpers_of(function) if type(helper) is types.FunctionType]
     return {
         (helper.__module__, name): helper.__globals__

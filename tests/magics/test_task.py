@@ -430,9 +430,9 @@ def test_a_variable_that_a_task_deletes_goes(notebook: Notebook) -> None:
 
 def test_after_workers_were_prepared(notebook: Notebook) -> None:
     """The body of a cell is no function with globals that a worker could have of its own."""
-    notebook.run(
-        "ready = None\ndef prepare():\n    global ready\n    ready = 3\ndef use(x): return ready\nex.run_on_workers(prepare)"
-    ).ok()
+    prepare = "def prepare():\n    global ready\n    ready = 3\n"
+    notebook.run("import cellmill\nex = cellmill.default_executor()").ok()
+    notebook.run(f"ready = None\n{prepare}def use(x): return ready\nex.run_on_workers(prepare)").ok()
     notebook.run("%%task a\nz = 5\nz + 1").ok()
     assert notebook.value("a.result(30)") == "6"
     notebook.run("%%pfor x in range(3) -> out\nx + 1").ok()

@@ -18,6 +18,7 @@ from tests.contract import work
 from tests.contract.abilities import elsewhere, later, own_cluster
 from tests.support import tasks
 from tests.support.helpers import Gate
+from tests.support.waiting import until
 
 LARGE = 1_000_000  # numbers of an array: 8 MB
 AHEAD = 256_000_000 // (8 * LARGE)  # as many fit into what may be taken and unread
@@ -154,11 +155,11 @@ def test_a_map_that_was_begun_and_left(another: Callable[..., Executor], gate: G
     gate.wait_started()
     del results
     gc.collect()
+    until(lambda: ex.stats().cancelled > 0)  # a lane that has them all gives them back first
     gate.release(1000)
     ex.shutdown()
     stats = ex.stats()
     assert stats.done == stats.submitted < 100
-    assert stats.cancelled > 0
     assert next(taken) < 100
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -29,6 +30,20 @@ def test_a_module_that_is_taken_out_and_imported_again(
     importlib.import_module(name)
     assert modules.reloaded()
     assert modules.note()
+    assert not modules.reloaded()
+
+
+def test_another_module_in_the_place_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes from no file: a reason to look once, too."""
+    name = "cellmill_test_replaced"
+    (tmp_path / f"{name}.py").write_text("answer = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module(name)
+    modules = KernelModules()
+    modules.note()
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    assert modules.reloaded()
+    modules.note()
     assert not modules.reloaded()
 
 

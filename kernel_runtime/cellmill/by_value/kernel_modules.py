@@ -83,15 +83,17 @@ class KernelModules:
             found = _source_of(name)
             if found is None:
                 self._others.add(name)
+                self.generation += self._held.pop(name, None) is not None  # another thing has its name now
                 continue
             spec, path = found
             held = self._held.get(name)
             if held is None or held.spec is not spec:
                 anew = anew or held is not None
+                held = self._held.pop(name, None)
                 version = version_of(path)
                 if version is not None:
                     held = self._held[name] = _Held(name, path, spec, version)
-                    self.generation += 1
+                self.generation += held is not None
             if held is not None:
                 anew = self._ask_autoreload(held) or anew
         self._anew = self._anew or anew

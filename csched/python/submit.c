@@ -100,11 +100,14 @@ static bool check(const csched_plain_t *plain, PyObject *function, PyObject *arg
  * error is set */
 static int64_t number_of(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
-    PyObject *known = PyDict_GetItemWithError(plain->captures, function); /* borrowed */
+    PyObject *known = PyDict_GetItemWithError(plain->captures, function);
     if (!known)
         PyErr_Clear(); /* unhashable: `number` decides */
+    Py_XINCREF(known); /* another thread may replace the function's entry while code of the user's is run */
     int64_t unchanged = known ? capture_number(known) : 0;
-    if (unchanged > 0 && capture_takes(known, PyTuple_Size(arguments)))
+    bool fits = unchanged > 0 && capture_takes(known, PyTuple_Size(arguments));
+    Py_XDECREF(known);
+    if (fits)
         return unchanged;
     if (unchanged < 0 || !check(plain, function, arguments))
         return -1;

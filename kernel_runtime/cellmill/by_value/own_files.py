@@ -29,8 +29,8 @@ class _Written(NamedTuple):
 def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> bool:
     """Whether the import of a module surely binds this name in it to ``value``, another module."""
     own = vars(module)
-    if not name.rpartition(".")[2].isidentifier():  # of a tool that changes the code as it is loaded, as pytest does
-        return True
+    if not name.rpartition(".")[2].isidentifier():
+        return True  # of a tool that changes the code as it is loaded, as pytest does
     if vars(value).get("__name__") == f"{own['__name__']}.{name}":  # of a package, which its own import binds
         return True
     found = set()

@@ -35,6 +35,15 @@ class Places:
         importlib.invalidate_caches()
         return importlib.import_module(self.name)
 
+    def load_file(self, file: Path) -> ModuleType:
+        """As the documentation of `importlib` imports a file directly."""
+        spec = importlib.util.spec_from_file_location(self.name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[self.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Places]:
@@ -90,11 +99,7 @@ def test_a_worker_has_the_other_one(ex: Executor, places: Places) -> None:
 
 def test_found_by_the_path_again(ex: Executor, places: Places) -> None:
     """Workers that begin then have no file for it any more."""
-    spec = importlib.util.spec_from_file_location(places.name, places.here / f"{places.name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[places.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = places.load_file(places.here / f"{places.name}.py")
     agree(ex, module)
     sys.path.insert(0, str(places.other))
     agree(ex, importlib.reload(module))
@@ -106,13 +111,8 @@ def test_loaded_from_a_file_under_a_name_of_its_own(ex: Executor, places: Places
     if package:
         (places.here / "__init__.py").write_text(f"from .{places.name} import of\n")
         file = places.here / "__init__.py"
-    places.name = name = f"{places.name}_named"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    agree(ex, module)
+    places.name = f"{places.name}_named"
+    agree(ex, places.load_file(file))
 
 
 def test_what_workers_find_by_themselves_stays(ex: Executor, places: Places) -> None:

@@ -249,6 +249,17 @@ class Lab:
             "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
         )
 
+    def open_in_notebook_7(self) -> None:
+        """Leave for Jupyter Notebook's page of this notebook and wait for its idle kernel: a cell that is run before
+        that page knows of the kernel opens a dialog which asks for one.
+        """
+        self.page.goto(f"{self.server.url}/notebooks/{self.name}?token={self.server.token}")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function(
+            """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.startsWith('Python')
+                && document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'"""
+        )
+
     def wait_kernel(self, status: str) -> None:
         self.page.wait_for_function(
             """status =>
@@ -371,10 +382,10 @@ def pages(server: Server, context: BrowserContext, test: pytest.Item) -> Iterato
 
 
 def tell_of_a_failure(one: Lab, test: str) -> None:
-    """Print what the page, its console and the server say."""
-    print(*one.console[-20:], sep="\n")
-    print("the end of the server's log:", one.server.log.read_text()[-4000:], sep="\n")
+    """Print what the page, its console and the server say; shortest first, as long reports are cut."""
     for text in one.page.locator("dialog").all_inner_texts():
         print(f"a dialog is open: {text}")
+    print(*one.console[-20:], sep="\n")
+    print("the end of the server's log:", one.server.log.read_text()[-4000:], sep="\n")
     if not chromium.missing_from(one.page):
         print(f"screenshot: {one.screenshot('failed-' + test)}")

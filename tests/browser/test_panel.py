@@ -278,8 +278,7 @@ def test_notebook_7_has_the_panel_and_the_badges(lab: OpenLab) -> None:
         "import cellmill; print('sum', sum(cellmill.parallel(name='double')(lambda n: 2 * n).map(range(20))))",
     )
     page = one.page
-    page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    one.open_in_notebook_7()
     page.get_by_role("menuitem", name="View", exact=True).click()
     page.get_by_role("menuitem", name="Cellmill Tasks").click()
     page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")

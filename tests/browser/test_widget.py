@@ -179,8 +179,7 @@ def test_the_magic_chooses_the_panel_and_notebook_7_takes_the_widget(lab: OpenLa
     one.wait_output(2, "after it")
     page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
     assert page.locator(".cellmill-inline").count() == 0
-    page.goto(f"{one.server.url}/notebooks/{one.name}?token={one.server.token}")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    one.open_in_notebook_7()
     for index in (1, 3):
         one.run_cell(index)
     wait_inline(one, "d.presence === 'loaded' || d.presence === 'live'")

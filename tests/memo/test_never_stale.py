@@ -158,7 +158,7 @@ def _changes(f: Any, change: Callable[[], object]) -> bool:
 def test_code_captured_state_and_helpers_at_any_depth(ex: Executor) -> None:
     space: dict[str, Any] = {"numpy": numpy}
     source = """
-    SHIFT, TABLE, ARRAY = 1, [1, 2], numpy.arange(3)
+    SHIFT, TABLE, ARRAY, TOLD = 1, [1, 2], numpy.arange(3), 0
 
     class Scale:
         factor = 2
@@ -167,7 +167,7 @@ def test_code_captured_state_and_helpers_at_any_depth(ex: Executor) -> None:
             return x * self.factor
 
     def deepest(x):
-        return x + SHIFT
+        return x + SHIFT + eval("TOLD")
 
     def helper(x, bound=[5]):
         return deepest(x) + TABLE[0] + ARRAY[1] + bound[0]
@@ -180,6 +180,7 @@ def test_code_captured_state_and_helpers_at_any_depth(ex: Executor) -> None:
     assert f(1).result() == 2 * (1 + 1 + 1 + 1 + 5)
     changes: list[Callable[[], object]] = [
         lambda: space.update(SHIFT=7),
+        lambda: space.update(TOLD=3),
         lambda: space["TABLE"].__setitem__(0, 100),
         lambda: space["ARRAY"].__setitem__(1, 50),
         lambda: space["helper"].__defaults__[0].append(1),

@@ -29,6 +29,7 @@ from cloudpickle import cloudpickle as _by_value
 from ..randomness import generators
 from . import methods, molecules, sentinels, subclasses, unsettled, views, wrappers
 from .class_making import attributes_of, base_of_members, enumeration, members_of, skeleton
+from .references import names_of
 from .replacements import is_replacement
 
 MOST_CLASSES = 256  # whose present version is known; another one has a new version when it is pickled again
@@ -113,7 +114,9 @@ class Pickler(cloudpickle.Pickler):
         wrapper = wrappers.reduced(obj)
         if wrapper is not None:
             return wrapper
-        if type(obj) is FunctionType and (wrappers.is_of_spawned_main(obj) or is_replacement(obj)):
+        if kind is FunctionType:
+            names_of(obj.__code__)  # so that cloudpickle finds those in texts, too
+        if kind is FunctionType and (wrappers.is_of_spawned_main(obj) or is_replacement(obj)):
             reduced = self._dynamic_function_reduce(obj)
         elif not wrappers.is_of_spawned_main(obj):
             reduced = super().reducer_override(obj)

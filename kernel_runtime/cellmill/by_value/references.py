@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import dis
 import functools
 import importlib.util
+import re
 import sys
 import types
 from collections.abc import Collection, Iterator, Mapping
@@ -19,6 +21,8 @@ from .replacements import MAINS, is_replacement
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
 MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
+_EVALUATORS, _NAMESPACES, _QUERIES = {"eval", "exec"}, {"globals", "vars"}, {"query", "eval"}
+_MARKED = re.compile(r"@([^\W\d]\w*)")  # a variable in a query of pandas
 _LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 
@@ -51,8 +55,40 @@ def importable(function: Any) -> bool:
 
 def names_of(code: types.CodeType) -> Collection[str]:
     """The globals that code reads or stores, nested code included: those that cloudpickle sends along."""
-    found: Collection[str] = _extract_code_globals(code)
+    found: dict[str, None] = _extract_code_globals(code)  # which cloudpickle keeps and asks for again
+    found.update(dict.fromkeys(names_in_texts(code)))
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def names_in_texts(code: types.CodeType) -> tuple[str, ...]:
+    """The names in texts that code may evaluate, nested code included: ``eval("rate * 2")``, ``globals()["rate"]``,
+    ``frame.query("price > @rate")``.
+    """
+    found: dict[str, None] = {}
+    texts = [constant for constant in code.co_consts if type(constant) is str]
+    used = frozenset(code.co_names)
+    if not used.isdisjoint(_EVALUATORS):
+        for text in texts:
+            found.update(dict.fromkeys(_names_in_source(text)))
+    if not used.isdisjoint(_NAMESPACES):
+        found.update(dict.fromkeys(filter(str.isidentifier, texts)))
+    if not used.isdisjoint(_QUERIES):
+        found.update(dict.fromkeys(name for text in texts for name in _MARKED.findall(text)))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found.update(dict.fromkeys(names_in_texts(constant)))
+    return tuple(found)
+
+
+def _names_in_source(text: str) -> list[str]:
+    """The variables of a text that is source; [] for others, and where an escape in it may be warned of."""
+    if "\\" in text:
+        return []
+    try:
+        return [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it has null bytes, or is too deep
+        return []
 
 
 @functools.lru_cache(maxsize=1024)

@@ -290,8 +290,8 @@ class FunctionTable:
         for name in walk.by_text:
             notices.give(
                 ("globals()", name),
-                f"{name} calls globals(): of the notebook's names a task has only those that its code writes. "
-                "Write the names in the function, or give it a dict.",
+                f"{name} calls globals(): of the notebook's names a task has only those that its code writes, in "
+                "quotes or without. Write the names in the function, or give it a dict.",
                 function,
             )
         return walk, encoded, needs, board

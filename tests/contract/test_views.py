@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import random
 from typing import Any
 
 import pytest
@@ -49,8 +51,30 @@ def test_a_view_stays_a_view(ex: Executor, cells: int) -> None:
     assert [*back.times, back.step()] == plain
     (mapped,) = ex.map(stepped, [Grid(cells)])
     assert [*mapped.times, mapped.step()] == plain
-    handed_on = ex.submit(stepped, Grid(cells))
-    assert ex.submit(steps, handed_on).result(SECONDS)[0] == plain[2]
+
+
+@pytest.mark.parametrize("cells", [6, 20_000])
+@pytest.mark.parametrize("state", ["waits", "over", "read"])
+def test_one_that_another_task_made(ex: Executor, cells: int, state: str) -> None:
+    """Whatever its future has come to, by itself, in a list, in a map, and beside a generator that is drawn from."""
+
+    def first_steps(grid: Any, *_: Any) -> list[float]:
+        return steps(grid[0] if isinstance(grid, list) else grid)[:1]
+
+    def made() -> Any:
+        future = ex.submit(stepped, Grid(cells))
+        if state != "waits":
+            concurrent.futures.wait([future], SECONDS)
+        if state == "read":
+            future.result(SECONDS)
+        return future
+
+    wanted = steps(Grid(cells))[2:]
+    assert ex.submit(first_steps, made()).result(SECONDS) == wanted
+    assert ex.submit(first_steps, [made()]).result(SECONDS) == wanted
+    assert ex.submit(first_steps, made(), random.Random(1)).result(SECONDS) == wanted
+    assert ex.submit(first_steps, made(), lambda: None).result(SECONDS) == wanted
+    assert list(ex.map(first_steps, [made(), [made()]])) == [wanted, wanted]
 
 
 def test_views_that_are_arguments(ex: Executor) -> None:

@@ -26,7 +26,7 @@ _NONE: Views = {}
 
 
 class _Here(threading.local):
-    views: Views = _NONE
+    views: dict[int, tuple[Any, int]] | None = None
 
 
 _here = _Here()
@@ -34,12 +34,26 @@ _here = _Here()
 
 @contextlib.contextmanager
 def kept(views: Views) -> Iterator[None]:
-    """What is pickled in the block keeps these views."""
-    before, _here.views = _here.views, views
+    """What is pickled in the block keeps these views, and those that `keep_those_of` adds meanwhile."""
+    before, _here.views = _here.views, dict(views)
     try:
         yield
     finally:
         _here.views = before
+
+
+class NotPlainError(Exception):
+    """Plain pickle, which copies each view by itself, is at work on a value that has views."""
+
+
+def keep_those_of(value: Any) -> None:
+    """Keep the views of a value that takes the place of what is being pickled. Raises `NotPlainError`."""
+    found = found_in(value)
+    if not found:
+        return
+    if _here.views is None:
+        raise NotPlainError
+    _here.views.update(found)
 
 
 def found_in(value: Any) -> Views:
@@ -139,7 +153,7 @@ def _bounds(array: Any) -> tuple[int, int]:
 
 def reduced(array: Any) -> tuple[Any, ...] | None:
     """Return the reduction of an array that is to stay a view; None for others."""
-    found = _here.views.get(id(array))
+    found = _here.views.get(id(array)) if _here.views else None
     if found is None:
         return None
     root, offset = found

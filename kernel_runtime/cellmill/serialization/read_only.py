@@ -119,7 +119,8 @@ def encode(
         made.dump(value)
         return target.getvalue()
 
-    return payload.Encoded(unsettled.at_one_moment(pickled), buffers)
+    with views.kept(views.found_in(value)):
+        return payload.Encoded(unsettled.at_one_moment(pickled), buffers)
 
 
 # -- the note on errors of writes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ...by_value import iterators, replacements
+from ...by_value import iterators, replacements, views
 from ...by_value.argument_names import Found, Sent, in_arguments
 from ...by_value.iterators import ITERATORS
 from ...by_value.module_reads import classes_in, is_own
@@ -218,6 +218,7 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         note_over(future, inputs)
         kept = future.unread()
     if kept is None:
+        views.keep_those_of(future._result)
         return payload.same, (future._result,)
     _hold(kept, inputs)
     if inputs.warm is None:

@@ -1,8 +1,9 @@
-"""Pickling of the user's subclasses of lists, dicts, numbers, text and arrays, with all that they are.
+"""Pickling of the user's subclasses of lists, dicts, numbers, text, exceptions and arrays, with all that they are.
 
 Plain pickle makes such an object anew by methods that the class may have changed: a dict whose ``d[key] = value``
-doubles would have each value doubled once more, a text whose ``__new__`` adds to it would have that twice. And of an
-array's subclass it leaves out the attributes, of a masked array that its mask is hard.
+doubles would have each value doubled once more, a text whose ``__new__`` adds to it would have that twice. It gives an
+exception's ``__init__`` the message in place of what that takes. And of an array's subclass it leaves out the
+attributes, of a masked array that its mask is hard.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from .import_log import users_own
@@ -25,6 +27,7 @@ def _whole(kind: Any, value: Any) -> Any:
 
 
 _MASKED = b"_mareconstruct\x94"  # what a plain pickle of a masked array has in it
+_ERROR, _EXCEPTION = b"Error\x94", b"Exception\x94"  # and those of most exceptions
 _FILLED: dict[type, tuple[str, ...]] = {  # how plain pickle reads each, and makes it anew
     list: ("__new__", "__iter__", "append", "extend"),
     dict: ("__new__", "items", "__setitem__"),
@@ -70,6 +73,8 @@ def filled_as(kind: type) -> type | None:
     base = next(bases, type(None))
     if base in _WITHOUT_ATTRIBUTES:
         return base if all(getattr(kind, name) is getattr(base, name) for name in _REDUCERS) else None
+    if issubclass(base, BaseException):
+        return base if _takes_other_arguments(kind, base) else None
     if base not in _FILLED:
         return None
     named = (each for each in kind.__mro__ if {"_fields", "_make"} <= vars(each).keys())  # a named tuple
@@ -77,6 +82,14 @@ def filled_as(kind: type) -> type | None:
     changed = any(getattr(kind, name) is not getattr(usual, name) for name in _FILLED[base])
     own = any(getattr(kind, name, None) is not getattr(usual, name, None) for name in _OWN_WAYS)
     return base if changed and not own else None
+
+
+def _takes_other_arguments(kind: Any, base: Any) -> bool:
+    """Whether an exception class has an ``__init__`` or ``__new__`` of its own, and leaves its pickling to Python."""
+    makers = {"__new__": base.__new__, "__init__": base.__init__}
+    changed = [getattr(kind, name) for name, usual in makers.items() if getattr(kind, name) is not usual]
+    own = any(getattr(kind, name, None) is not getattr(base, name, None) for name in _OWN_WAYS)
+    return bool(changed) and {*map(type, changed)} == {FunctionType} and not own
 
 
 class _Modules:
@@ -115,7 +128,12 @@ def may_be_in(data: bytes) -> bool:
     if len(sys.modules) != _modules.count:
         _modules.look()
     names = _modules.names
-    return _MASKED in data or (bool(names) and any(name in data for name in names))
+    return (
+        _MASKED in data
+        or _ERROR in data
+        or _EXCEPTION in data
+        or (bool(names) and any(name in data for name in names))
+    )
 
 
 def reduced(value: Any) -> tuple[Any, ...] | None:
@@ -128,6 +146,8 @@ def reduced(value: Any) -> tuple[Any, ...] | None:
             return None
         make, arguments, state = value.__reduce__()
         return make, arguments, (state, left_out), None, None, fill_array
+    if issubclass(base, BaseException):
+        return _reduced_exception(value, kind, base)
     state = value.__getstate__()
     if base in _BY_ARGUMENTS:
         return _of, (base, kind, *base.__reduce_ex__(value, 5)[1]), state, None, None, _put
@@ -174,6 +194,26 @@ def _fill(value: Any, parts: tuple[Any, Any, Any]) -> None:
     content, state, base = parts
     _FILL[base](value, content)
     _put(value, state)
+
+
+# -- exceptions
+
+
+def _reduced_exception(value: BaseException, kind: Any, base: Any) -> tuple[Any, ...]:
+    _, arguments, *attributes = base.__reduce__(value)
+    fields = dict(attributes[0]) if attributes else {}
+    if isinstance(value, BaseExceptionGroup):  # its `args` are what its own `__new__` was given
+        fields["args"], arguments = value.args, (value.message, value.exceptions)
+    state: Any = object.__getstate__(value)
+    slots = state[1] if type(state) is tuple else {}
+    return _exception, (base, kind, *arguments), {**fields, **slots}, None, None, BaseException.__setstate__
+
+
+def _exception(base: Any, kind: Any, *arguments: Any) -> BaseException:
+    """Make an exception as its built-in base does, with what that keeps in C."""
+    made: BaseException = base.__new__(kind, *arguments)
+    base.__init__(made, *arguments)
+    return made
 
 
 # -- arrays

@@ -27,6 +27,7 @@ _READ = {name: BaseException.__dict__[name] for name in ("args", "__dict__", "__
 _ARGS, _ATTRIBUTES, _CAUSE, _CONTEXT = _READ.values()
 _SUPPRESS: Any = BaseException.__dict__["__suppress_context__"]
 _EXCEPTIONS: Any = BaseExceptionGroup.__dict__["exceptions"]
+_MESSAGE: Any = BaseExceptionGroup.__dict__["message"]
 _MRO, _NAMESPACE = type.__dict__["__mro__"], type.__dict__["__dict__"]
 _BUILTIN = {
     id(found): found
@@ -145,7 +146,7 @@ def _state(error: BaseException, within: frozenset[int], left_out: list[str]) ->
     if is_a(error, OSError):
         arguments = OSError.__reduce__(error)[1]  # the file names, which args lacks
     elif is_a(error, BaseExceptionGroup):
-        arguments = arguments[:1]
+        arguments = (_MESSAGE.__get__(error),)  # `args` are what the class's own `__new__` was given
     attributes = _ATTRIBUTES.__get__(error)
     fields = dict(_fields(error))
     try:

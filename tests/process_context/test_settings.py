@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import decimal
 import sys
+import tempfile
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,3 +236,21 @@ def test_a_base_can_be_told_from_what_equals_it() -> None:
     np.seterr(over="warn")  # another object with the same content
     assert watch.own() is None
     assert not with_gil.csched_settings_changed(watch.form, 0)
+
+
+def test_where_temporary_files_go_by_themselves_is_no_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first use of `tempfile` notes it: calls after it are no others than those before."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    watch = SettingsWatch()
+    tempfile.gettempdir()
+    assert tempfile.tempdir is not None
+    assert watch.own() is None
+    assert not with_gil.csched_settings_changed(watch.form, 0)
+    tempfile.tempdir = str(tmp_path)
+    own = watch.own()
+    assert own is not None
+    assert own.files == str(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert SettingsWatch().base.files == str(tmp_path)

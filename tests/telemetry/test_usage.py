@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import time
 from array import array
 from collections.abc import Iterator
@@ -70,6 +72,18 @@ def test_rows_stay_few_and_cover_the_whole_run() -> None:
     assert len(history.points(15_000)) == 1
     assert len(history.points(0, 15_000)) <= 100
     assert of_worker(history.points(15_000), 4) == []
+
+
+def test_rows_are_no_objects() -> None:
+    """Those among tasks that come and go would keep memory of these from being given back."""
+    history = UsageHistory()
+    history.push(row(0, 1, 1.0, 1.0, 1.0))
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for n in range(1, 500):
+        history.push(row(n, n + 1, 1.0, 1.0, float(n)))
+    assert sys.getallocatedblocks() - before < 1000  # nine of each row would be 4500; other threads have some
+    assert [point.time for point in history.points(0)] == [*range(1, 501)]
 
 
 def test_memory_of_a_function_and_over_time(executor: Executor, tmp_path: Path) -> None:

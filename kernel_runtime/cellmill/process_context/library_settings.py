@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextvars
 import enum
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -274,6 +275,12 @@ def _put_molecules(wanted: Pairs) -> Undo:
 def _files() -> str | None:
     """Where `tempfile` makes files and folders; None: it has not looked yet."""
     return getattr(sys.modules.get("tempfile"), "tempdir", None)
+
+
+def is_usual_folder(folder: str | None) -> bool:
+    """Whether `tempfile` takes this folder by itself, as it does in workers, too."""
+    usual = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")
+    return folder == os.path.abspath(usual)
 
 
 def _put_files(wanted: str | None) -> Undo:

@@ -5,14 +5,16 @@ becomes a number of processors.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, overload
 
 MOST = 600  # points of the present piece of work
 MOST_EARLIER, EARLIER = 150, 16  # points of each earlier one, and how many of these are kept
 MOST_WORKERS = 64  # that are kept one by one
 _WORKER = struct.Struct("=Iff")  # index, bytes, processors; NaN: not known
+_NUMBERS = struct.Struct("=8d")  # the fields of a point but its workers
 UNKNOWN = float("nan")
 
 
@@ -80,9 +82,54 @@ def _most(one: float, other: float) -> float:
     return other if one != one or other > one else one
 
 
-def _halved(points: list[Point]) -> list[Point]:
-    pairs = zip(points[::2], points[1::2], strict=False)
-    return [*(merged(*pair) for pair in pairs), *points[len(points) & ~1 :]]
+class _Points(Sequence[Point]):
+    """Points one behind the other in one block of memory.
+
+    As objects of their own they would lie among those of tasks that come and go, and each would keep a whole arena of
+    Python's allocator, 1 MB, from being given back.
+    """
+
+    def __init__(self, points: Iterable[Point] = ()) -> None:
+        self._data = bytearray()
+        self._ends = array("L", [0])
+        for point in points:
+            self.append(point)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Point: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Point]: ...
+    def __getitem__(self, place: int | slice) -> Point | list[Point]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        start, end = self._ends[at : at + 2]
+        numbers = _NUMBERS.unpack_from(self._data, start)
+        return Point._make((*numbers, bytes(self._data[start + _NUMBERS.size : end])))
+
+    def append(self, point: Point) -> None:
+        self._data += _NUMBERS.pack(*point[:-1])
+        self._data += point.workers
+        self._ends.append(len(self._data))
+
+    def replace_last(self, point: Point) -> None:
+        self._ends.pop()
+        del self._data[self._ends[-1] :]
+        self.append(point)
+
+    def start_of(self, place: int) -> float:
+        return float(_NUMBERS.unpack_from(self._data, self._ends[place])[0])
+
+
+def _halved(points: Sequence[Point]) -> Iterator[Point]:
+    """Yield each two of them as one."""
+    for i in range(0, len(points) - 1, 2):
+        yield merged(points[i], points[i + 1])
+    if len(points) % 2:
+        yield points[-1]
 
 
 class UsageHistory:
@@ -92,8 +139,8 @@ class UsageHistory:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._earlier: deque[list[Point]] = deque(maxlen=EARLIER)
-        self._points: list[Point] = []
+        self._earlier: deque[_Points] = deque(maxlen=EARLIER)
+        self._points = _Points()
         self._least = 0.0  # seconds that a point stands for
 
     def begin(self) -> None:
@@ -102,20 +149,21 @@ class UsageHistory:
             return
         kept = self._points
         while len(kept) > MOST_EARLIER:
-            kept = _halved(kept)
+            kept = _Points(_halved(kept))
         self._earlier.append(kept)
-        self._points, self._least = [], 0.0
+        self._points, self._least = _Points(), 0.0
 
     def push(self, point: Point) -> None:
         """Take the newest point."""
         kept = self._points
-        if kept and point.time - kept[-1].start <= self._least:
-            kept[-1] = merged(kept[-1], point)
+        last = len(kept) - 1
+        if kept and point.time - kept.start_of(last) <= self._least:
+            kept.replace_last(merged(kept[last], point))
             return
         kept.append(point)
         if len(kept) > self._most:
-            self._least = max(2 * self._least, 2 * (kept[-1].time - kept[0].start) / self._most)
-            self._points = _halved(kept)
+            self._least = max(2 * self._least, 2 * (point.time - kept.start_of(0)) / self._most)
+            self._points = _Points(_halved(kept))
 
     def points(self, since: float, until: float = float("inf")) -> list[Point]:
         """Return the points of that time, oldest first, at most as many as of one piece of work."""
@@ -126,7 +174,7 @@ class UsageHistory:
             if since < point.time and point.start < until
         ]
         while len(found) > self._most:
-            found = _halved(found)
+            found = [*_halved(found)]
         return found
 
 

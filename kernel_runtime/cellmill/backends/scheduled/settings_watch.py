@@ -119,10 +119,16 @@ class SettingsWatch:
         if self._own.changed():
             self._latest = self._read()
             self._own.note()
-        if self._latest != self.base:
+        if not self._is_base(self._latest):
             return self._latest
         self._seen.note()
         return self.base
+
+    def _is_base(self, found: Settings) -> bool:
+        """Whether they are the same, also where `tempfile` has only looked meanwhile where its files go."""
+        if self.base.files is None and library_settings.is_usual_folder(found.files):
+            found = found._replace(files=None)
+        return found == self.base
 
     def own(self) -> Settings | None:
         """Return the settings that a call must carry; None where they are the base."""

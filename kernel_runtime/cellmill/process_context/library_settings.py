@@ -277,7 +277,7 @@ def _files() -> str | None:
     return getattr(sys.modules.get("tempfile"), "tempdir", None)
 
 
-def is_usual_folder(folder: str | None) -> bool:
+def is_usual_folder(folder: object) -> bool:
     """Whether `tempfile` takes this folder by itself, as it does in workers, too."""
     usual = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")
     return folder == os.path.abspath(usual)

@@ -12,7 +12,7 @@ typedef struct { /* rows that follow one another: a first one, and elements of i
     csched_journey_t row; /* the first; its ticket is 0 when they are taken */
     uint64_t began, ended; /* of the last one */
     uint32_t more; /* rows after the first: each begins where the one before ends, and is alike else */
-    uint32_t at, bytes; /* where it stands how long each of these took, as integers of variable length */
+    uint32_t at, bytes; /* where the times that each of these took are, as integers of variable length */
     uint32_t reserved;
 } csched_group_t;
 

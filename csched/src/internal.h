@@ -176,7 +176,7 @@ struct csched {
     shared_u32 prompt; /* the resolver is woken for each result: csched_wait_background */
     shared_u64 outstanding;
     shared_u64 last_poll, last_collect;
-    outside_t *outside; /* NULL: nobody looks from outside; lasts until csched_destroy */
+    outside_t *outside; /* NULL: no process looks from outside; lasts until csched_destroy */
     shared_u32 has_outside;
     pthread_t helper;
     bool helper_runs;

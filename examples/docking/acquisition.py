@@ -107,7 +107,7 @@ class Candidates:
     seed: int
 
     def order(self, done: Collection[str]) -> list[int]:
-        """Indices of those not ``done``, best first: what lies inside before what does not. Equal ones come in an order
+        """Indices of those not ``done``, best first: what is inside before what is not. Equal ones come in an order
         drawn by the seed, and not by their names."""
         open_ones = (
             i for i, value in enumerate(self.values) if not math.isnan(value) and self.smiles[i] not in done

@@ -1,6 +1,6 @@
 """What of a row of a library can be docked: its largest molecule, within what Vina's score was made for.
 
-A row ends with a molecule, or with the reason why there is none. A molecule that docks but that lies outside of
+A row ends with a molecule, or with the reason why there is none. A molecule that docks but that is outside of
 what scores mean anything for carries a caution, and is ranked after those that carry none.
 """
 

@@ -156,7 +156,7 @@ def write_sdf(screen: Screen, path: Path) -> None:
 
 def write_predictions(screen: Screen, path: Path) -> None:
     """Write the last prediction of every library row that has one, with its spread where the acquisition asks for it,
-    whether it lies in what the surrogate was trained on, and the score of those that docked."""
+    whether it is within what the surrogate was trained on, and the score of those that docked."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("row", "name", "smiles", "predicted", "spread", "in_domain", "score"))

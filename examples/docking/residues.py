@@ -257,7 +257,7 @@ def _joined(part: Residue, known: dict[str, Residue]) -> bool:
 
 
 def _element(residue: str, name: str, atom: gemmi.Atom) -> str:
-    """The symbol of an atom: in amino acids and nucleotides the first letter of its name, wherever it stands."""
+    """The symbol of an atom: in amino acids and nucleotides the first letter of its name, wherever it is."""
     kind = gemmi.find_tabulated_residue(RENAMED.get(residue, residue)).kind
     element = str(atom.element.name)
     if kind in (gemmi.ResidueKind.AA, gemmi.ResidueKind.RNA, gemmi.ResidueKind.DNA) or element == "X":

@@ -70,7 +70,7 @@ class Surrogate:
 
     def beliefs(self, smiles: Sequence[str]) -> list[tuple[float, float, bool]]:
         """For each of ``smiles`` its predicted score (as :meth:`scores`), the standard deviation of the members'
-        predictions (0 without members), and whether it lies in the domain."""
+        predictions (0 without members), and whether it is in the domain."""
         told: list[tuple[float, float, bool]] = []
         for start in range(0, len(smiles), BLOCK):
             rows = features(smiles[start : start + BLOCK])

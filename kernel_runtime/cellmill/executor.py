@@ -407,7 +407,7 @@ class Executor(BaseExecutor):
 
     @property
     def paused(self) -> bool:
-        """Between `pause` and `resume`, whoever called them."""
+        """Between `pause` and `resume`, whichever caller made these calls."""
         if self._process != os.getpid():
             return False
         observer = self._backend.observer

@@ -388,7 +388,7 @@ class SettledOwner:
 def settled(owner: FutureOwner, result: Any = None, exception: BaseException | None = None) -> Future:
     """A future that is over from the start."""
     future = Future(owner)
-    if exception is None:  # nobody else knows it yet
+    if exception is None:  # no other thread has it yet
         future._result, future._state = result, FINISHED
     else:
         future.settle(None, exception)

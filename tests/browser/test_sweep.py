@@ -12,7 +12,7 @@ from tests.browser.test_widget import load_without_kernel
 OpenLab = Callable[..., Any]
 BOX = ".jp-OutputArea .cellmill-sweep-box"
 PLOT = f"{BOX} .cellmill-sweep-plot"
-# Two points wait at a door; what stands behind them goes to the other workers.
+# Two points wait at a door; what comes after them goes to the other workers.
 DEFINE = """
 %load_ext cellmill
 %cellmill workers 4

@@ -172,7 +172,7 @@ def test_what_others_have_imported_there_stays_theirs(
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The folder of a package, which nobody finds."""
+    """The folder of a package, which is on no path."""
     made = tmp_path / "away" / f"cellmill_shipped_{next(_numbers)}"
     made.mkdir(parents=True)
     (made / "__init__.py").write_text(

@@ -1,4 +1,4 @@
-"""Two kernels on one Dask cluster that neither has started: what one of them stops and cuts off harms nobody.
+"""Two kernels on one Dask cluster that neither has started: what one of them stops and cuts off harms no other.
 
 A minute by default; CELLMILL_TEST_SECONDS says how long.
 """

@@ -1,4 +1,4 @@
-"""A redocking that failed stands beside all that a screen tells afterwards."""
+"""A redocking that failed is shown beside all that a screen tells afterwards."""
 
 from __future__ import annotations
 

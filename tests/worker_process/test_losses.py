@@ -200,7 +200,7 @@ def test_death_in_the_initializer() -> None:
 
 
 def test_what_did_not_run_in_a_broken_pool_has_failed() -> None:
-    """Also what was on its way to a worker: nobody has cancelled it."""
+    """Also what was on its way to a worker: it is not cancelled."""
     executor = Executor(2, initializer=os._exit, initargs=(3,))
     try:
         single = [executor.submit(tasks.double, i) for i in range(5)]

@@ -32,7 +32,7 @@ def told_by_identity(kind: type) -> bool:
 
 
 def _equality(kind: type) -> Any:
-    """As it stands in its class: read from the class, that of a mock is another one each time."""
+    """As its class has it: read from the class, that of a mock is another one each time."""
     return next(vars(each)["__eq__"] for each in kind.__mro__ if "__eq__" in vars(each))
 
 

@@ -1,4 +1,4 @@
-"""What stands behind an import: the version of its package, or the user's own files, and all those that they import."""
+"""What an import depends on: the version of its package, or the user's own files, and all those that they import."""
 
 from __future__ import annotations
 

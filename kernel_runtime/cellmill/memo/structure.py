@@ -216,7 +216,7 @@ class Structure:
         return self._refs((module, name, "" if own else sources.version_of_package(module)))
 
     def _code(self, code: types.CodeType, package: str | None = None) -> bytes:
-        """What code does: without the places where it stands in a file. ``package``: that it imports from."""
+        """What code does: without its places in a file. ``package``: that it imports from."""
         self._used |= names_used(code)
         for name in sources.imported_by(code, package):
             self._put(b"import", self._named(name, ""))

@@ -1,7 +1,7 @@
 """The private directory of the sockets by which kernels are watched: which one it is, and who is there.
 
 A server holds a lock on its file as long as it lives. What has no lock any more was left behind by one that was killed,
-and whoever looks next removes it.
+and the next process that looks removes it.
 """
 
 from __future__ import annotations

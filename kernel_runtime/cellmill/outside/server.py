@@ -63,7 +63,7 @@ class Server:
                 self._answer()
 
     def close(self) -> None:
-        """Let nobody in any more, and leave nothing behind."""
+        """Accept no connection any more, and leave nothing behind."""
         self._socket.close(0)
         self._context.term()
         self._place.remove()

@@ -137,7 +137,7 @@ class Serving:
         self._socket = ours
 
     def stop(self) -> None:
-        """End the process that answers; watchers are told that nobody is here."""
+        """End the process that answers; watchers are told that no kernel is here."""
         global _current
         with _lock:
             if _current is self:

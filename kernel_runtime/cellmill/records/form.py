@@ -94,7 +94,7 @@ class FrameWriter:
 
 
 def append_label(path: Path, label: str, *, mend: bool) -> None:
-    """Give a record a name: a frame behind its last whole one. ``mend``: nobody writes it any more, so what follows
+    """Give a record a name: a frame behind its last whole one. ``mend``: no process writes it any more, so what follows
     is a part of a frame, which would hide the new one.
     """
     check(path)
@@ -144,7 +144,7 @@ def check(path: Path) -> None:
 
 
 def frames(file: BinaryIO) -> Iterator[Frame]:
-    """All whole frames of a record that was checked; the file stands behind the last one afterwards."""
+    """All whole frames of a record that was checked; the file's position is behind the last one afterwards."""
     file.seek(0)
     file.readline(_MOST_LINE)
     at = file.tell()

@@ -110,7 +110,7 @@ export class DashboardView {
     this._tabs.choose(id);
   }
 
-  /** Show one run, as soon as it is among the known ones; another choice before that stands. */
+  /** Show one run, as soon as it is among the known ones; another choice before that is kept. */
   showRun(run: number): void {
     this._wanted = run;
     this.draw(this._input);

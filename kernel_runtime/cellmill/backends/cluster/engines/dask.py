@@ -45,7 +45,7 @@ Key = tuple[str, int]  # address of a worker, and which of its threads
 
 class DaskEngine:
     """See `engine.Engine`. ``target``: None, an address, a `Client` or a cluster object. ``end_workers``: whether
-    processes of a borrowed cluster may be ended in which nobody else has anything.
+    processes of a borrowed cluster may be ended in which no other client has anything.
     """
 
     name = "dask"

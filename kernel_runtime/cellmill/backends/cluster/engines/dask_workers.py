@@ -58,7 +58,7 @@ def let_go(client: Any, addresses: Collection[str]) -> set[str]:
 
 
 def check_alone(client: Any, address: str, mark: str, allowed: bool) -> None:
-    """Raise `BackendError` unless a process of a borrowed cluster may be ended: it is allowed, and nobody else has
+    """Raise `BackendError` unless a process of a borrowed cluster may be ended: it is allowed, and no other client has
     anything there. ``mark``: in the keys of our packs.
     """
     if not allowed:

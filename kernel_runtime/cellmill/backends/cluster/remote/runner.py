@@ -129,7 +129,7 @@ class RemoteRunner:
         left = guest is not None and turn is None
         if (
             guest is not None and left and any(record[0] == pack.CONTROL for record in rest)
-        ):  # which somebody awaits an answer to
+        ):  # to which a caller awaits an answer
             turn = turns.enter(guest)
         with self._hearing:
             self._turn, self._latest = turn, work.number

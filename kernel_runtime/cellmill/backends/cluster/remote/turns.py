@@ -105,7 +105,7 @@ class Turns:
             self._changed.notify_all()
 
     def change(self, owner: bytes, change: Callable[[bool], None]) -> None:
-        """Call it while nobody comes or goes, with whether it is only this owner's tasks that run, if any."""
+        """Call it while no owner comes or goes, with whether it is only this owner's tasks that run, if any."""
         with self._changed:
             change(all(each.guest.owner == owner for each in self._held))
 

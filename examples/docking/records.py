@@ -158,7 +158,7 @@ class Docked:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What redocking a known ligand says of a screen: ``state`` is ``reproduced``, ``seldom`` (by more searches than
-    each molecule has), ``failed`` or ``unchecked``, and ``words`` say it in a line. ``doubt`` is shown beside every claim
+    each molecule has), ``failed`` or ``unchecked``, and ``words`` say it in a line. ``doubt`` goes with every claim
     of the screen; it is empty where the known pose was reproduced."""
 
     state: str

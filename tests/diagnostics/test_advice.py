@@ -104,6 +104,14 @@ def test_what_stays_in_one_process(pool: Executor) -> None:
     )
     assert "a generator, cannot be sent back" in words
     assert "Return data" in words
+    assert "list(...)" in words
+
+    async def later(x: int) -> int:
+        return x
+
+    words = _error(lambda: pool.submit(later, 3).result(SECONDS), PayloadError)
+    assert "a coroutine, cannot be sent back" in words
+    assert "asyncio.run" in words
     assert pool.submit(list, range(3)).result(SECONDS) == [0, 1, 2]
     words = _error(lambda: list(pool.map(id, [1, threading.Lock()])), PayloadError)
     assert "in element 1 of a map: id(<lock>)" in words

@@ -14,6 +14,7 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import CoroutineType, GeneratorType
 from typing import Any
 
 import cloudpickle
@@ -330,6 +331,13 @@ def explain_result(function: str, value: Any, error: BaseException) -> PayloadEr
     return explain_sent_back(f"the result of {function}", value, error)
 
 
+_DATA = "Return data (numbers, text, arrays, dicts) instead."
+_INSTEAD: dict[type, str] = {
+    GeneratorType: f"{_DATA} Of a generator that is list(...) of it.",
+    CoroutineType: "An async function has not run when it returns: submit one that runs it, asyncio.run(f(x)).",
+}
+
+
 def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadError:
     """Return an error that says why a value cannot be sent back; ``what`` names the value."""
     if isinstance(error, MemoryError):
@@ -338,7 +346,7 @@ def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadErr
         reason = _TOO_DEEP.format(where="in the function")
     else:
         inside, error = _inside(value, error)
-        reason = f"{inside}{in_words(error)}. Return data (numbers, text, arrays, dicts) instead."
+        reason = f"{inside}{in_words(error)}. {_INSTEAD.get(type(value), _DATA)}"
     return PayloadError(f"{what}, a {type(value).__name__}, cannot be sent back: {reason}")
 
 

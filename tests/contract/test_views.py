@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import concurrent.futures
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -113,3 +115,40 @@ def test_parts_of_what_is_large_travel_by_themselves(ex: Executor) -> None:
     assert ex.submit(lambda parts: sum(float(p.sum()) for p in parts), [first, second]).result(
         SECONDS
     ) == float(first.sum() + second.sum())
+
+
+class Buffer:
+    """Writes through views of its memory."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+        self.part = memoryview(memory)[1:3]
+
+    def write(self) -> list[Any]:
+        self.part[1] = 7
+        self.memory[1] = 5
+        return [*self.memory, *self.part]
+
+
+def written(buffer: Any) -> Any:
+    return buffer.write(), buffer
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: bytearray(4), lambda: array.array("d", range(4)), lambda: numpy.zeros(4)]
+)
+def test_views_of_memory(ex: Executor, make: Callable[[], Any]) -> None:
+    wanted = Buffer(make()).write()
+    for found, back in (
+        ex.submit(written, Buffer(make())).result(SECONDS),
+        *ex.map(written, [Buffer(make())]),
+    ):
+        assert found == wanted
+        back.memory[2] = 9
+        assert [*back.part] == [5, 9]
+
+
+def test_a_view_of_a_part_of_much_memory(pool: Executor) -> None:
+    large = bytearray(1 << 20)
+    found = pool.submit(lambda view: view, memoryview(large)[3:5]).result(SECONDS)
+    assert (type(found.obj), len(found.obj), found.readonly) == (bytearray, 2, False)

@@ -91,7 +91,7 @@ class Pickler(cloudpickle.Pickler):
         if kind is CodeType:
             return _code_reduced(obj)
         if kind is memoryview:
-            return _memory_view, (_bytes_of(obj), obj.format, obj.shape)
+            return views.reduced_memory(obj)
         if kind is Struct:
             return Struct, (obj.format,)
         if kind is _CTYPES_ARRAYS and obj is _array_type(obj):
@@ -159,21 +159,6 @@ def _code_reduced(code: CodeType) -> tuple[Any, tuple[Any, ...]]:
     """
     maker, arguments = _by_value._code_reduce(code)
     return maker, (*arguments[:_FILE], "".join(code.co_filename), *arguments[_FILE + 1 :])
-
-
-def _bytes_of(view: memoryview) -> bytes | bytearray:
-    """Return the view's bytes in the order of its elements; a bytearray if the view is writable."""
-    return view.tobytes() if view.readonly else bytearray(view.tobytes())
-
-
-def _memory_view(data: bytes | bytearray, form: str, shape: tuple[int, ...]) -> memoryview:
-    """A view of its own bytes, as it was; plain bytes where only what it was taken from knows the format."""
-    view: Any = memoryview(data)
-    try:
-        found: memoryview = view.cast(form) if len(shape) == 1 else view.cast(form, shape)
-        return found
-    except ValueError:
-        return memoryview(data)
 
 
 def _is_derived(name: str, value: Any) -> bool:

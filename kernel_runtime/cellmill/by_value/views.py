@@ -6,7 +6,9 @@ view of the array that has its memory, where both are sent at once.
 
 from __future__ import annotations
 
+import array as of_numbers
 import contextlib
+import ctypes
 import functools
 import sys
 import threading
@@ -64,8 +66,8 @@ def found_in(value: Any) -> Views:
     if len(arrays) < 2 or all(array.base is None for array in arrays):
         return _NONE
     groups: dict[int, list[Any]] = {}
-    for array in arrays:
-        groups.setdefault(id(_owner(array, kind)), []).append(array)
+    for each in arrays:
+        groups.setdefault(id(_owner(each, kind)), []).append(each)
     found: dict[int, tuple[Any, int]] = {}
     for group in groups.values():
         if len(group) > 1:
@@ -164,3 +166,40 @@ def _view(root: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ..
     numpy: Any = sys.modules["numpy"]
     memory = root.reshape(-1).view(numpy.uint8)
     return numpy.ndarray(shape, dtype, memory, offset, strides)
+
+
+# -- views of Python's own
+
+
+def reduced_memory(view: memoryview) -> tuple[Any, ...]:
+    """Return the reduction of a memory view: of what has the memory, where that may be written to and is not much
+    more than the view, else of bytes of its own.
+    """
+    base: Any = view.obj
+    numpy: Any = sys.modules.get("numpy")
+    if (
+        type(base) in (bytearray, of_numbers.array, getattr(numpy, "ndarray", None))
+        and view.nbytes > 0
+        and memoryview(base).nbytes <= max(_FEW, _LARGER * view.nbytes)
+        and view.c_contiguous
+        and memoryview(base).c_contiguous
+        and not view.readonly
+    ):
+        offset = _address(view) - _address(memoryview(base))
+        return _memory_of, (base, offset, view.nbytes, view.format, view.shape)
+    data = view.tobytes() if view.readonly else bytearray(view.tobytes())
+    return _memory_of, (data, 0, len(data), view.format, view.shape)
+
+
+def _address(view: memoryview) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(view.cast("B")))
+
+
+def _memory_of(base: Any, offset: int, size: int, form: str, shape: tuple[int, ...]) -> memoryview:
+    """A view as it was; plain bytes where only what it was taken from knows the format."""
+    data: Any = memoryview(base).cast("B")[offset : offset + size]
+    try:
+        found: memoryview = data.cast(form) if len(shape) == 1 else data.cast(form, shape)
+        return found
+    except ValueError:
+        return memoryview(data)

@@ -118,9 +118,10 @@ def test_a_generator_has_no_total_until_it_ends(notebook: Notebook, tmp_path: Pa
 
 def test_the_bar_belongs_to_the_cell_that_started_the_run(notebook: Notebook, tmp_path: Path) -> None:
     notebook.run(WAIT.format(folder=str(tmp_path))).ok()
+    before = len(notebook.published)
     first = notebook.run("%%task background\nwait_for()").ok()
     second = notebook.start("wait_for('second')")
-    display = notebook.wait(is_display)
+    display = notebook.find(is_display, before)
     assert display["parent_header"]["msg_id"] == first.msg_id
     (tmp_path / "second").touch()
     notebook.finish(second)

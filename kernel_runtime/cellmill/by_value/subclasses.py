@@ -8,7 +8,9 @@ attributes, of a masked array that its mask is hard.
 
 from __future__ import annotations
 
+import builtins
 import functools
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -28,6 +30,8 @@ def _whole(kind: Any, value: Any) -> Any:
 
 _MASKED = b"_mareconstruct\x94"  # what a plain pickle of a masked array has in it
 _ERROR, _EXCEPTION = b"Error\x94", b"Exception\x94"  # and those of most exceptions
+_ERRORS = re.compile(rb"\x8c.(\w*(?:Error|Exception))\x94", re.DOTALL)
+_BUILTIN_ERRORS = frozenset(name.encode() for name in vars(builtins) if name.endswith(("Error", "Exception")))
 _FILLED: dict[type, tuple[str, ...]] = {  # how plain pickle reads each, and makes it anew
     list: ("__new__", "__iter__", "append", "extend"),
     dict: ("__new__", "items", "__setitem__"),
@@ -112,12 +116,19 @@ class _Modules:
             self.count = 0
             return
         self._known.add(name)
-        if users_own(str(getattr(module, "__file__", None) or "")):
-            values = list(vars(module).values())
-            if any(
-                isinstance(value, type) and (filled_as(value) or _is_plain_array(value)) for value in values
-            ):
-                self.names.append(name.encode())
+        if users_own(str(getattr(module, "__file__", None) or "")) and any(
+            _is_defined_in(name, value) for value in list(vars(module).values())
+        ):
+            self.names.append(name.encode())
+
+
+def _is_defined_in(module: str, value: Any) -> bool:
+    """Whether it is such a class, and a pickle has this module's name for it. `isinstance` would ask a proxy."""
+    return (
+        issubclass(type(value), type)
+        and vars(value).get("__module__") == module
+        and bool(filled_as(value) or _is_plain_array(value))
+    )
 
 
 _modules = _Modules()
@@ -130,8 +141,7 @@ def may_be_in(data: bytes) -> bool:
     names = _modules.names
     return (
         _MASKED in data
-        or _ERROR in data
-        or _EXCEPTION in data
+        or ((_ERROR in data or _EXCEPTION in data) and not _BUILTIN_ERRORS.issuperset(_ERRORS.findall(data)))
         or (bool(names) and any(name in data for name in names))
     )
 

@@ -321,7 +321,7 @@ class Partial:
 
 def encode_rest(function: str, value: Any, error: BaseException) -> Encoded:
     """Encode the rest of a partial result that cannot be pickled; raise PayloadError for other results."""
-    if isinstance(value, Partial):
+    if issubclass(type(value), Partial):  # `isinstance` would ask a proxy for its class
         return encode(value.without(error))
     raise explain_result(function, value, error).with_traceback(error.__traceback__) from None
 

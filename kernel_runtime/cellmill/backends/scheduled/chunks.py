@@ -69,6 +69,7 @@ class Chunk:
 
     __slots__ = (
         "_cancellations",
+        "adjusted",
         "attempt",
         "counted",
         "delay",
@@ -107,7 +108,7 @@ class Chunk:
         self.received = 0  # elements whose outcome has come
         self.raised = 0  # of those that came while it ran, as the scheduler counts them
         self.marks: dict[int, list[int]] | None = None  # elements that did not end well, by status
-        self.over = False
+        self.over = self.adjusted = False  # adjusted: the scheduler's counts of a chunk that ended as a whole
         self.position = position  # of its first element in the state map, once it is known
         self.slot = -1
         self.lease: Any = None  # on its elements, where they are kept elsewhere
@@ -164,7 +165,7 @@ class Chunk:
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
         count, end = len(values), first + len(values)
-        retried = stopped = 0  # counted as failed by the scheduler
+        retried = 0  # counted as failed by the scheduler
         for stop in [*sorted(i for i in errors if i >= self.received), end]:
             if self.received < stop:
                 here, self.received = self.received, stop
@@ -178,13 +179,14 @@ class Chunk:
                     error = load_error(error) if error else self._timeout(stop)
                 if self.cancelled and is_a(error, KeyboardInterrupt):
                     error = outcomes.cancelled(self.items[stop])
-                    stopped += 1
+                    # before its reader, and the end of the run, can see the counts
+                    stream.host.scheduler.adjust_run(stream.run, failed=-1, cancelled=1)
                 self._put(stop, stop + 1, _state_of(error))
                 over = self._fail(stop, error)
                 retried += not over
                 self._mark(stop, error, over)
-        if retried or stopped:
-            stream.host.scheduler.adjust_run(stream.run, failed=-retried - stopped, cancelled=stopped)
+        if retried:
+            stream.host.scheduler.adjust_run(stream.run, failed=-retried)
 
     def _fail(self, place: int, error: BaseException) -> bool:
         """Deliver an error, or try the element again; True when it is over."""
@@ -273,16 +275,17 @@ class Chunk:
         return bool(status == with_gil.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
 
     def _fail_rest(self, status: int, error: BaseException) -> None:
-        """End all elements without an outcome with this error; the scheduler counted the whole chunk."""
-        first, retried = self.received, 0
-        good = first - self.raised
+        """End all elements without an outcome with this error; the scheduler counted the whole chunk: that is put right
+        before readers, and the end of the run, can see the counts.
+        """
+        stream, first, retried = self.stream, self.received, 0
         cancelled = status == with_gil.CSCHED_CANCELLED
-        broken = self.stream.broken if cancelled and not self.cancelled else None
-        if broken is not None:  # counted before the last element ends the run, which keeps its counts
-            error, count = outcomes.not_run(broken), len(self.items)
-            self.stream.host.scheduler.adjust_run(
-                self.stream.run, succeeded=good, failed=count - good, cancelled=-count
-            )
+        broken = stream.broken if cancelled and not self.cancelled else None
+        if broken is not None:
+            error = outcomes.not_run(broken)
+        if not self.adjusted:
+            self.adjusted = True
+            self._adjust(first - self.raised, status, broken is not None)
         self._put(first, len(self.items), _state_of(error))
         while self.received < len(self.items):
             if broken is not None:
@@ -293,11 +296,18 @@ class Chunk:
                 retried += 1
                 self._mark(self.received, error, over=False)
             self.received += 1
-        stream = self.stream
-        if cancelled and broken is None:
-            stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=self.raised, cancelled=-first)
-        elif status != with_gil.CSCHED_VALUE and not cancelled:
-            stream.host.scheduler.adjust_run(stream.run, succeeded=good, failed=-good - retried)
+        if retried and status != with_gil.CSCHED_VALUE and not cancelled:
+            stream.host.scheduler.adjust_run(stream.run, failed=-retried)
+
+    def _adjust(self, good: int, status: int, broken: bool) -> None:
+        """Correct the counts of the chunk as a whole: of its elements so many have succeeded."""
+        adjust, count = partial(self.stream.host.scheduler.adjust_run, self.stream.run), len(self.items)
+        if broken:
+            adjust(succeeded=good, failed=count - good, cancelled=-count)
+        elif status == with_gil.CSCHED_CANCELLED:
+            adjust(succeeded=good, failed=self.raised, cancelled=-good - self.raised)
+        elif status != with_gil.CSCHED_VALUE:
+            adjust(succeeded=good, failed=-good)
 
     def _not_run(self) -> None:
         """An input failed, or does not load: sent again in parts, until the element with it is alone."""

@@ -21,8 +21,10 @@ from .replacements import MAINS, is_replacement
 ABSENT = object()
 CACHED: Any = type(functools.cache(len))  # what functools.cache and lru_cache make of a function
 MODULES_BY_TEXT = frozenset(("import_module", "__import__", "modules"))  # ways to modules
-_EVALUATORS, _NAMESPACES, _QUERIES = {"eval", "exec"}, {"globals", "vars"}, {"query", "eval"}
-_MARKED = re.compile(r"@([^\W\d]\w*)")  # a variable in a query of pandas
+_EVALUATORS = frozenset(("eval", "exec"))  # of whole texts
+_NAMESPACES = frozenset(("globals", "vars"))  # in which texts are names
+_QUERIES = frozenset(("query", "eval"))  # of pandas
+_MARKED = re.compile(r"@([^\W\d]\w*)")  # a variable in such a query
 _LOADS_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF")
 _DISPATCHER = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
 

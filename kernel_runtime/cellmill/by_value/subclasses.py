@@ -29,7 +29,10 @@ def _whole(kind: Any, value: Any) -> Any:
 
 
 _MASKED = b"_mareconstruct\x94"  # what a plain pickle of a masked array has in it
-_ERROR, _EXCEPTION = b"Error\x94", b"Exception\x94"  # and those of most exceptions
+_ERROR, _EXCEPTION = (
+    b"Error\x94",
+    b"Exception\x94",
+)  # and of most exceptions: the ends of their classes' names
 _ERRORS = re.compile(rb"\x8c.(\w*(?:Error|Exception))\x94", re.DOTALL)
 _BUILTIN_ERRORS = frozenset(name.encode() for name in vars(builtins) if name.endswith(("Error", "Exception")))
 _FILLED: dict[type, tuple[str, ...]] = {  # how plain pickle reads each, and makes it anew
@@ -90,10 +93,10 @@ def filled_as(kind: type) -> type | None:
 
 def _takes_other_arguments(kind: Any, base: Any) -> bool:
     """Whether an exception class has an ``__init__`` or ``__new__`` of its own, and leaves its pickling to Python."""
-    makers = {"__new__": base.__new__, "__init__": base.__init__}
-    changed = [getattr(kind, name) for name, usual in makers.items() if getattr(kind, name) is not usual]
+    makers = ("__new__", "__init__")
+    changed = {type(getattr(kind, name)) for name in makers if getattr(kind, name) is not getattr(base, name)}
     own = any(getattr(kind, name, None) is not getattr(base, name, None) for name in _OWN_WAYS)
-    return bool(changed) and {*map(type, changed)} == {FunctionType} and not own
+    return changed == {FunctionType} and not own  # what is written in C has fields that only it knows
 
 
 class _Modules:

@@ -1,4 +1,4 @@
-"""Arrays of one object that share memory: ``self.inner = self.cells[1:-1]``.
+"""Arrays of one object that share memory: ``self.inner = self.cells[1:-1]``; and memory views of what is sent, too.
 
 Plain pickle copies each by itself, and what is written to one is not seen in the other any more. So a view goes as a
 view of the array that has its memory, where both are sent at once.
@@ -176,17 +176,12 @@ def reduced_memory(view: memoryview) -> tuple[Any, ...]:
     more than the view, else of bytes of its own.
     """
     base: Any = view.obj
-    numpy: Any = sys.modules.get("numpy")
-    if (
-        type(base) in (bytearray, of_numbers.array, getattr(numpy, "ndarray", None))
-        and view.nbytes > 0
-        and memoryview(base).nbytes <= max(_FEW, _LARGER * view.nbytes)
-        and view.c_contiguous
-        and memoryview(base).c_contiguous
-        and not view.readonly
-    ):
-        offset = _address(view) - _address(memoryview(base))
-        return _memory_of, (base, offset, view.nbytes, view.format, view.shape)
+    kinds = (bytearray, of_numbers.array, getattr(sys.modules.get("numpy"), "ndarray", None))
+    if type(base) in kinds and view.nbytes and view.c_contiguous and not view.readonly:
+        whole = memoryview(base)
+        if whole.c_contiguous and whole.nbytes <= max(_FEW, _LARGER * view.nbytes):
+            offset = _address(view) - _address(whole)
+            return _memory_of, (base, offset, view.nbytes, view.format, view.shape)
     data = view.tobytes() if view.readonly else bytearray(view.tobytes())
     return _memory_of, (data, 0, len(data), view.format, view.shape)
 

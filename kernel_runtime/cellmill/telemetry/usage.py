@@ -7,8 +7,8 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, overload
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 MOST = 600  # points of the present piece of work
 MOST_EARLIER, EARLIER = 150, 16  # points of each earlier one, and how many of these are kept
@@ -82,10 +82,10 @@ def _most(one: float, other: float) -> float:
     return other if one != one or other > one else one
 
 
-class _Points(Sequence[Point]):
+class _Points:
     """Points one behind the other in one block of memory.
 
-    As objects of their own they would lie among those of tasks that come and go, and each would keep a whole arena of
+    As objects of their own they would be among those of tasks that come and go, and each would keep a whole arena of
     Python's allocator, 1 MB, from being given back.
     """
 
@@ -98,17 +98,13 @@ class _Points(Sequence[Point]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> Point: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Point]: ...
-    def __getitem__(self, place: int | slice) -> Point | list[Point]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        at = range(len(self))[place]
-        start, end = self._ends[at : at + 2]
+    def __getitem__(self, place: int) -> Point:
+        start, end = self._ends[place], self._ends[place + 1]
         numbers = _NUMBERS.unpack_from(self._data, start)
         return Point._make((*numbers, bytes(self._data[start + _NUMBERS.size : end])))
+
+    def __iter__(self) -> Iterator[Point]:
+        return map(self.__getitem__, range(len(self)))
 
     def append(self, point: Point) -> None:
         self._data += _NUMBERS.pack(*point[:-1])
@@ -124,12 +120,12 @@ class _Points(Sequence[Point]):
         return float(_NUMBERS.unpack_from(self._data, self._ends[place])[0])
 
 
-def _halved(points: Sequence[Point]) -> Iterator[Point]:
+def _halved(points: Iterable[Point]) -> Iterator[Point]:
     """Yield each two of them as one."""
-    for i in range(0, len(points) - 1, 2):
-        yield merged(points[i], points[i + 1])
-    if len(points) % 2:
-        yield points[-1]
+    each = iter(points)
+    for point in each:
+        after = next(each, None)
+        yield point if after is None else merged(point, after)
 
 
 class UsageHistory:

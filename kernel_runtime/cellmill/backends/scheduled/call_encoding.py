@@ -218,7 +218,7 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         note_over(future, inputs)
         kept = future.unread()
     if kept is None:
-        views.keep_those_of(future._result)
+        views.keep_those_of(future._result)  # the look at the arguments has seen the future in its place
         return payload.same, (future._result,)
     _hold(kept, inputs)
     if inputs.warm is None:

@@ -1,7 +1,7 @@
 """The workers of a Dask cluster of our own: as many as are wanted, and while tasks are long one more.
 
-A task that does not hear that it is stopped takes its process with it, and another process needs seconds to start: the
-a spare one takes its place. Short tasks end by themselves.
+A task that does not hear that it is stopped takes its process with it, and another process needs seconds to start: a
+spare one takes its place. Short tasks end by themselves.
 """
 
 from __future__ import annotations

@@ -121,6 +121,12 @@ def script(tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
+def tests_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs import the package `tests`."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]), prepend=":")
+
+
+@pytest.fixture
 def program(script: Callable[..., str]) -> Callable[[str], str]:
     """The same, after the lines that many programs begin with."""
     return lambda code: script(START + code)

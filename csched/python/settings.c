@@ -115,16 +115,29 @@ static bool variables_changed(const csched_settings_t *settings)
     return false;
 }
 
+/* Drops the error of a library's function. An interrupt is none: it comes again as soon as Python code goes on. */
+static void drop_error(void)
+{
+    bool interrupt = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    PyErr_Clear();
+    if (interrupt)
+        PyErr_SetInterrupt();
+}
+
 /* A new list of the results, without those of functions that raise. */
 static PyObject *results_of(PyObject *probes)
 {
     PyObject *results = PyList_New(0);
+    Py_INCREF(probes); /* another thread may note others while the functions run */
     for (Py_ssize_t i = 0; results && i < PyList_Size(probes); i++) {
         PyObject *result = PyObject_CallNoArgs(PyList_GetItem(probes, i));
-        if (result && PyList_Append(results, result) < 0)
+        if (!result)
+            drop_error();
+        else if (PyList_Append(results, result) < 0)
             Py_CLEAR(results);
         Py_XDECREF(result);
     }
+    Py_DECREF(probes);
     PyErr_Clear();
     return results;
 }
@@ -133,10 +146,12 @@ static bool probes_changed(const csched_settings_t *settings)
 {
     if (!settings->probes || !PyList_Size(settings->probes))
         return false;
-    PyObject *results = results_of(settings->probes);
-    int differ = results && settings->probed ? PyObject_RichCompareBool(results, settings->probed, Py_NE) : 1;
+    PyObject *results = results_of(settings->probes), *probed = settings->probed;
+    Py_XINCREF(probed);
+    int differ = results && probed ? PyObject_RichCompareBool(results, probed, Py_NE) : 1;
     Py_XDECREF(results);
-    PyErr_Clear();
+    Py_XDECREF(probed);
+    drop_error();
     return differ != 0;
 }
 
@@ -158,10 +173,11 @@ void csched_settings_note(csched_settings_t *settings)
     settings->decimal_seen = settings->decimal ? digest_decimal(settings) : 0;
     settings->options_seen = settings->options ? digest_options(settings->options, 0) : 0;
     note_dicts(settings);
-    Py_XDECREF((PyObject *)settings->probed);
-    settings->probed = settings->probes ? results_of(settings->probes) : NULL;
+    PyObject *probed = settings->probes ? results_of(settings->probes) : NULL, *before = settings->probed;
+    settings->probed = probed;
+    Py_XDECREF(before);
     for (int i = 0; i < 2; i++) {
-        PyObject *before = settings->values[i];
+        before = settings->values[i];
         settings->values[i] = settings->variables[i] ? value_of(settings, settings->variables[i]) : NULL;
         Py_XDECREF(before);
     }

@@ -9,6 +9,8 @@
 
 enum { MOST_BYTES = 8192 }; /* of pickled arguments, as INLINE_MAX in serialization/payload.py */
 #define NO_RUN UINT32_MAX
+/* of csched_plain_note's tuple */
+enum { PATH, ARGUMENTS, WARNINGS, FILTERS, FIRST_FILTER, LOG_CACHE, LOG_KEY, LOG_MARK, LOG_HANDLERS, PARTS };
 
 /* Whether a container argument occurs before: both must stay one object. */
 static bool came_before(PyObject *arguments, Py_ssize_t place)
@@ -65,8 +67,39 @@ static int context_changed(const csched_plain_t *plain)
 {
     if (csched_context_digest() != plain->digest || reporting_changed(plain))
         return 1;
-    int changed = list_changed("path", plain->path);
-    return changed ? changed : list_changed("argv", plain->arguments);
+    PyObject *noted = PyList_GetItem(plain->noted, 0);
+    Py_INCREF(noted); /* comparing may run code of the user's, and another thread may note something else meanwhile */
+    int changed = list_changed("path", PyTuple_GetItem(noted, PATH));
+    if (!changed)
+        changed = list_changed("argv", PyTuple_GetItem(noted, ARGUMENTS));
+    Py_DECREF(noted);
+    return changed;
+}
+
+int csched_plain_note(csched_plain_t *plain, void *parts, uint64_t digest, int64_t filter_count, int64_t handler_count,
+                      uint64_t asked)
+{
+    PyObject *before = PyList_GetItem(plain->noted, 0);
+    if (!before || !PyTuple_CheckExact(parts) || PyTuple_Size(parts) != PARTS) {
+        PyErr_Clear();
+        return CSCHED_EINVAL;
+    }
+    Py_INCREF(before); /* until nothing refers to what it holds */
+    Py_INCREF((PyObject *)parts);
+    PyList_SetItem(plain->noted, 0, parts);
+    plain->warnings = PyTuple_GetItem(parts, WARNINGS);
+    plain->filters = PyTuple_GetItem(parts, FILTERS);
+    plain->first_filter = PyTuple_GetItem(parts, FIRST_FILTER);
+    plain->log_cache = PyTuple_GetItem(parts, LOG_CACHE);
+    plain->log_key = PyTuple_GetItem(parts, LOG_KEY);
+    plain->log_mark = PyTuple_GetItem(parts, LOG_MARK);
+    plain->log_handlers = PyTuple_GetItem(parts, LOG_HANDLERS);
+    plain->filter_count = filter_count;
+    plain->handler_count = handler_count;
+    plain->digest = digest;
+    plain->path = plain->asked == asked ? PyTuple_GetItem(parts, PATH) : NULL;
+    Py_DECREF(before);
+    return CSCHED_OK;
 }
 
 /* 1: a task may be sent as it is; 0: something must be done before; -1: an error is set */
@@ -101,8 +134,11 @@ static bool check(const csched_plain_t *plain, PyObject *function, PyObject *arg
 static int64_t number_of(const csched_plain_t *plain, PyObject *function, PyObject *arguments)
 {
     PyObject *known = PyDict_GetItemWithError(plain->captures, function);
-    if (!known)
+    if (!known && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) /* an interrupt */
+            return -1;
         PyErr_Clear(); /* unhashable: `number` decides */
+    }
     Py_XINCREF(known); /* another thread may replace the function's entry while code of the user's is run */
     int64_t unchanged = known ? capture_number(known) : 0;
     bool fits = unchanged > 0 && capture_takes(known, PyTuple_Size(arguments));

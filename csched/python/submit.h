@@ -19,9 +19,10 @@ typedef struct {
     uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
     void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
+    uint64_t asked;       /* another value than that of csched_plain_note: it was asked for a look at everything */
+    void *noted;          /* list of one item: the tuple that holds what csched_plain_note was given */
     uint64_t digest;      /* the process context that workers have: csched_context_digest then, */
-    void *path;           /* a list that was equal to sys.path, */
-    void *arguments;      /* and one that was equal to sys.argv */
+    void *path;           /* a list that was equal to sys.path; NULL: the next call looks at everything */
     void *warnings;       /* the namespace of that module, */
     void *filters;        /* the list that its `filters` were, */
     void *first_filter;   /* the first of them, and how many */
@@ -40,7 +41,8 @@ typedef struct {
     void *pop, *append;   /* takes a free slot or raises IndexError; gives one back */
     void *closed_name, *broken_name, *filters_name,
         *ticket_name; /* filled in by csched_plain_submit, with what it owns */
-} csched_plain_t; /* borrowed references; it and they outlive the function made from it */
+} csched_plain_t; /* borrowed references; it and they outlive the function made from it. What is noted together is set
+                   * by csched_plain_note, in one step: Python code may be interrupted between two. */
 
 /* Appends three functions to the list `out`; the first two keep `owner` alive, which keeps `plain`.
  * (function, arguments, run, options) -> a future, or None: no plain call, or something is to be looked after first.
@@ -49,6 +51,10 @@ typedef struct {
  * (future) -> None: the cycle collector is to look at it from now on.  Plain futures are kept from it until something is
  * stored in them that may refer to them: it would go through every one that waits, again and again. */
 int csched_plain_submit(csched_plain_t *plain, void *owner, void *out);
+/* Notes the context that workers have: a tuple of the path, the arguments (a list that was equal to sys.argv), and the
+ * objects from `warnings` to `log_handlers` above; the digest and both counts; and `asked` when the look began. */
+int csched_plain_note(csched_plain_t *plain, void *parts, uint64_t digest, int64_t filter_count, int64_t handler_count,
+                      uint64_t asked);
 /* a call that began at `start` and goes another way */
 void csched_plain_count(csched_plain_t *plain, uint64_t start);
 /* cffi: end */

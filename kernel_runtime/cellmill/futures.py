@@ -7,21 +7,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, _base
 from concurrent.futures import Future as BaseFuture
-from concurrent.futures._base import (
-    CANCELLED,
-    CANCELLED_AND_NOTIFIED,
-    FINISHED,
-    LOGGER,
-    PENDING,
-    RUNNING,
-)
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, LOGGER, PENDING, RUNNING
+from types import CodeType
 from typing import Any, Protocol
 
 from .diagnostics import unasked
 from .diagnostics.boundary import bounded, bounded_result
-from .process_context.interrupts import uninterrupted
+from .process_context.interrupts import acquired, uninterrupted
 from .serialization import payload
 from .serialization.exceptions import as_new
 
@@ -331,7 +325,8 @@ class Future(BaseFuture[Any]):
             if exception is not None and was not in OVER and self._asks_to_be_seen:
                 unasked.note(self, exception)
             return False
-        with followers.condition:
+        followers.condition = condition = acquired(followers.condition, _acquires)
+        try:
             if self._state in OVER:
                 return False
             self._result = result
@@ -344,8 +339,10 @@ class Future(BaseFuture[Any]):
                     waiter.add_exception(self)
                 else:
                     waiter.add_cancelled(self)
-            followers.condition.notify_all()
+            condition.notify_all()
             followed = bool(followers.callbacks)
+        finally:
+            condition.release()
         if exception is not None and not followed and self._asks_to_be_seen:
             unasked.note(self, exception)
         return followed
@@ -361,6 +358,14 @@ class Future(BaseFuture[Any]):
                 return True
         LOGGER.critical("Future %s in unexpected state: %s", id(self), self._state)
         raise RuntimeError("Future in unexpected state")
+
+
+_ACQUIRE = {Future._finish.__code__, Future.set_running_or_notify_cancel.__code__}
+
+
+def _acquires(code: CodeType) -> bool:
+    """Whether it is code that acquires conditions of futures."""
+    return code.co_filename == _base.__file__ or code in _ACQUIRE
 
 
 class SettledOwner:

@@ -47,10 +47,7 @@ def collect(futures):
 
 
 @pytest.fixture
-def interrupted(script: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    from pathlib import Path
-
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
+def interrupted(script: Callable[..., str], tests_on_path: None) -> Callable[[str], str]:
     return lambda code: script(START + code)
 
 

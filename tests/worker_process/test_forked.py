@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,9 +109,8 @@ def test_a_task_that_forks(pool: Executor) -> None:
 
 
 @pytest.fixture
-def forking(script: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+def forking(script: Callable[..., str], tests_on_path: None) -> Callable[[str], str]:
     """Run a program that can look at what it holds."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
     return lambda code: script(HOLDS + code)
 
 

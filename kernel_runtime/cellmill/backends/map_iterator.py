@@ -100,7 +100,7 @@ class MapIterator(chain[Any]):
         raise TypeError("the results of a map are read once, where the map began: pass on a list of them")
 
     def __del__(self) -> None:
-        if not self._source.begun and not sys.is_finalizing():
+        if hasattr(self, "_source") and not self._source.begun and not sys.is_finalizing():
             self._source.run_out()
 
 

@@ -7,10 +7,11 @@ never waits.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found]  # C: faster than signal.signal
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 _main = threading.main_thread().ident
@@ -45,6 +46,42 @@ def interrupt_pending() -> bool:
     """Whether the block that this thread is in holds back a SIGINT: what it waits for is not wanted any more."""
     holder = getattr(getsignal(SIGINT), "__self__", None)
     return isinstance(holder, uninterrupted) and holder._came and threading.get_ident() == _main
+
+
+RETRY_SECONDS = 0.05
+
+
+def acquired(condition: threading.Condition, acquires: Callable[[CodeType], bool]) -> threading.Condition:
+    """Acquire a condition that only the functions that `acquires` is true of acquire, and release before they wait.
+
+    Where no thread runs one of them, an interrupt has kept one from releasing it (`concurrent.futures.as_completed`
+    acquires the conditions of all its futures in a loop): a new condition is acquired and returned instead.
+    """
+    while not condition.acquire(blocking=False):
+        if _run_by_another(acquires):
+            if condition.acquire(timeout=RETRY_SECONDS):
+                break
+        elif condition.acquire(blocking=False):  # released meanwhile
+            break
+        else:
+            condition = threading.Condition()
+    return condition
+
+
+_WAITS = {threading.Event.wait.__code__, threading.Condition.wait.__code__, acquired.__code__}
+
+
+def _run_by_another(acquires: Callable[[CodeType], bool]) -> bool:
+    own = threading.get_ident()
+    return any(_runs(frame, acquires) for ident, frame in sys._current_frames().items() if ident != own)
+
+
+def _runs(frame: FrameType | None, acquires: Callable[[CodeType], bool]) -> bool:
+    while frame is not None and frame.f_code not in _WAITS:
+        if acquires(frame.f_code):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _in_child() -> None:

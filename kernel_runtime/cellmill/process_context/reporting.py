@@ -104,27 +104,29 @@ class ReportingWatch:
         """Return the present settings; read again when something was touched, and once in each cell."""
         if self._last is not None and not self._closely and not self.touched():
             return self._last
+        self._last = None  # until everything was read: an interrupt may come before
         self._closely = False
         self.mark = cache().setdefault(_MARK, object())  # before the look: what changes after it is noticed
         self.filters = warnings.filters
         self.filter_count = len(self.filters)
         self.first = self.filters[0] if self.filters else None
         self.handler_count = len(logging.root.handlers)
-        self._last = read()
+        found = read()
         self.reads += 1
-        return self._last
+        self._last = found
+        return found
 
-    def parts(self) -> dict[str, Any]:
-        """Return the objects that the check in C compares, and their last values."""
-        return {
-            "warnings": vars(warnings),
-            "filters": self.filters,
-            "first_filter": self.first,
-            "log_cache": cache(),
-            "log_key": _MARK,
-            "log_mark": self.mark,
-            "log_handlers": logging.root.handlers,
-        }
+    def parts(self) -> tuple[Any, ...]:
+        """Return the objects that the check in C compares, and their last values: see `csched_plain_note`."""
+        return (
+            vars(warnings),
+            self.filters,
+            self.first,
+            cache(),
+            _MARK,
+            self.mark,
+            logging.root.handlers,
+        )
 
 
 def cache() -> dict[Any, Any]:

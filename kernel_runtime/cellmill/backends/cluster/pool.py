@@ -339,10 +339,11 @@ class LanePool:
         self.modules.look()
         if not self.context.changed():
             return
-        self.context.tell(self.scheduler)
+        self.context.warn(self.scheduler)
         context = context_for_clusters(self.context.settings)
         for index in list(self.members):
             self.requests.send(index, 0, (CONTEXT, context))
+        self.context.told()
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each remote worker; their values, in the order of the workers."""

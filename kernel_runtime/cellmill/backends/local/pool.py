@@ -342,14 +342,16 @@ class Pool:
         let those go whose modules were edited.
         """
         self.modules.look()
-        if not self.context.changed() or zygote_client._shared is None:
+        if not self.context.changed():
             return
-        self.context.tell(self._scheduler)
-        try:
-            context = zygote_client.shared().update_context()
-        except BackendError:
-            context = current_context()
-        self._send_context(context)
+        if zygote_client._shared is not None:
+            self.context.warn(self._scheduler)
+            try:
+                context = zygote_client.shared().update_context()
+            except BackendError:
+                context = current_context()
+            self._send_context(context)
+        self.context.told()
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""

@@ -173,8 +173,8 @@ class Zygote:
         with self._looking:  # or another thread's earlier reading could be stored last
             context = current_context()
             if context != self.context:
-                self.context = context
                 self._send("context", context)
+                self.context = context
         return context
 
     def preload(self, modules: Iterable[str]) -> dict[str, tuple[float, str]]:

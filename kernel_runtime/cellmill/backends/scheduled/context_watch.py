@@ -76,12 +76,14 @@ class ContextWatch:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seen: _Seen | None = None
-        self._differs: list[str] = []
+        self._seen: _Seen | None = None  # what workers were told
+        self._found: tuple[int, list[str], _Seen] | None = (
+            None  # with the digest and the arguments: not told yet
+        )
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)
-        self.digest = 0  # of the context at the last look
+        self.digest = 0  # of the context that workers were told; 0: it may be another one
         self.path: list[str] = []
         self.arguments: list[str] = []
 
@@ -94,8 +96,9 @@ class ContextWatch:
         )
 
     def changed(self) -> bool:
-        """True at the first look and after every change."""
-        self.digest = with_gil.csched_context_digest()
+        """True at the first look and after every change, until `told`."""
+        self.digest = 0
+        digest = with_gil.csched_context_digest()
         report = self.reporting.look()
         try:
             directory = os.getcwd()
@@ -112,21 +115,33 @@ class ContextWatch:
             of_process,
             files,
         ):
+            self.digest = digest
             return False
-        self.path, self.arguments = list(sys.path), list(sys.argv)
-        environment = dict(_RAW_ENVIRONMENT)
-        self._seen = _Seen(directory, environment, self.path, report, self.settings, of_process, files)
-        self._differs = [] if seen is None else self._seen.differing(seen)
+        environment, path = dict(_RAW_ENVIRONMENT), list(sys.path)
+        found = _Seen(directory, environment, path, report, self.settings, of_process, files)
+        self._found = digest, list(sys.argv), found
         return True
 
-    def tell(self, scheduler: Scheduler) -> None:
+    def told(self) -> None:
+        """Workers have been sent what was found at the last look. Nothing before has this effect: where an interrupt
+        or an error keeps it from being sent, the next look finds it again.
+        """
+        if self._found is not None:
+            digest, self.arguments, self._seen = self._found
+            self.path = self._seen.path
+            self.digest = digest
+
+    def warn(self, scheduler: Scheduler) -> None:
         """Warn of tasks that have not begun: they will see what has changed at the last look."""
-        if not self._differs:
+        if self._seen is None or self._found is None:
+            return
+        differs = self._found[2].differing(self._seen)
+        if not differs:
             return
         stats = ffi.new("csched_stats_t *")
         check(with_gil.csched_stats(scheduler.handle, stats), "asking for figures")
         waiting = stats.waiting + stats.queued
-        for what in self._differs if waiting else ():
+        for what in differs if waiting else ():
             notices.give(
                 ("context", what),
                 f"{what} changed while {waiting:,} {'tasks' if waiting > 1 else 'task'} had not begun: they may see "

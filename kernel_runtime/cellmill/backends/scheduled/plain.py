@@ -13,9 +13,9 @@ from ... import futures, run_registry
 from ...diagnostics.signatures import check_call
 from ...futures import Future, FutureOwner
 from ...process_context import reporting
-from ...process_context.reporting import ReportingWatch
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
+from .context_watch import ContextWatch
 from .gate import Gate
 from .processor_use import CallerTime
 from .protocols import WorkerPool
@@ -79,7 +79,8 @@ class PlainSubmit:
         self._waited = ffi.new("uint64_t *")
         self.form.waited = self._waited
         self._waiting = 0  # nanoseconds of the main thread
-        self._reads = -1  # of `ReportingWatch`, when what it compares was last kept
+        self._reads = -1  # of `ReportingWatch`, when what it compares was last noted
+        self._noted: list[tuple[Any, ...] | None] = [None]
         self._kept: dict[str, Any] = {
             "owner": owner,
             "gate": gate,
@@ -91,9 +92,10 @@ class PlainSubmit:
             "pop": slots.free.pop,
             "append": slots.free.append,
             "long_way": long_way,
+            "noted": self._noted,
         }
-        for name in self._kept:
-            self._keep(name)
+        for name, thing in self._kept.items():
+            setattr(self.form, name, ffi.cast("void *", id(thing)))
         made: list[Any] = []
         owner, out = (ffi.cast("void *", id(thing)) for thing in (self, made))
         check(with_gil.csched_plain_submit(self.form, owner, out), "preparing to submit")
@@ -103,20 +105,18 @@ class PlainSubmit:
         run_registry.watch_cells(self)
         streams.watch(self)
 
-    def _keep(self, name: str) -> None:
-        setattr(self.form, name, ffi.cast("void *", id(self._kept[name])))
-
     def seeded(self, on: bool) -> None:
         """See `drawing.watch`: a task that is seeded is no plain call."""
         self.form.look_ns = 0 if on else LOOK_NS
 
     def new_cell(self) -> None:
         """See `run_registry.watch_cells`: the next call looks at everything, and the time before it is no one's."""
-        self.form.path = ffi.NULL
+        self.look_again()
         self.form.left = 0
 
     def look_again(self) -> None:
         """The next call looks at everything."""
+        self.form.asked += 1  # a look that has begun in another thread is none of after now
         self.form.path = ffi.NULL
 
     def waited(self, since: int) -> None:
@@ -137,6 +137,7 @@ class PlainSubmit:
     def look(self) -> int:
         """Have workers told of a changed context, if it may have changed; the time before."""
         start, form, pool = _NOW(), self.form, self.pool
+        asked = form.asked
         self._count(start)
         if not form.path:
             self._rebase()
@@ -145,34 +146,43 @@ class PlainSubmit:
             or start - form.looked > LOOK_NS
             or (start - form.left > IN_A_ROW_NS and pool.touched())
         ):
-            form.looked = start
             pool.sync_context()
-        context = pool.context
-        if not form.path or self._kept["path"] is not context.path or form.digest != context.digest:
-            self._kept["path"], self._kept["arguments"] = context.path, context.arguments
-            form.digest = context.digest
-            self._keep("path")
-            self._keep("arguments")
-        self._keep_reporting(context.reporting)
+            form.looked = start
+        self._note(pool.context, asked)
         return start
 
     def _rebase(self) -> None:
         """Workers get the present settings for good, where no task is left that was sent without its own."""
         stats = self._stats
         check(with_gil.csched_stats(self.form.s, stats), "asking for figures")
-        if stats.waiting + stats.queued + stats.running == 0 and self.settings.rebase():
-            self.pool.context.settings = self.settings.base
+        if stats.waiting + stats.queued + stats.running == 0:
+            self.settings.rebase()
+        self.pool.context.settings = self.settings.base
 
-    def _keep_reporting(self, seen: ReportingWatch) -> None:
-        kept = self._kept
+    def _note(self, context: ContextWatch, asked: int) -> None:
+        """Give C what workers have, to compare before each call."""
+        form, seen, noted = self.form, context.reporting, self._noted[0]
         if (
-            seen.reads == self._reads
-            and kept["log_handlers"] is logging.root.handlers
-            and kept["log_cache"] is reporting.cache()
+            form.path
+            and noted is not None
+            and noted[0] is context.path
+            and form.digest == context.digest
+            and seen.reads == self._reads
+            and noted[-1] is logging.root.handlers
+            and noted[5] is reporting.cache()
         ):
             return
-        self._reads = seen.reads
-        kept.update(parts := seen.parts())
-        for name in parts:
-            self._keep(name)
-        self.form.filter_count, self.form.handler_count = seen.filter_count, seen.handler_count
+        reads = seen.reads
+        parts = (context.path, context.arguments, *seen.parts())
+        check(
+            with_gil.csched_plain_note(
+                form,
+                ffi.cast("void *", id(parts)),
+                context.digest,
+                seen.filter_count,
+                seen.handler_count,
+                asked,
+            ),
+            "noting the context of tasks",
+        )
+        self._reads = reads

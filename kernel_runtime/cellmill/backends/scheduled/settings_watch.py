@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import decimal
 import sys
+import threading
 from typing import Any
 
 from ...process_context import library_settings, settings
@@ -58,7 +59,8 @@ class _Seen:
     def __init__(self) -> None:
         self.form = ffi.new("csched_settings_t *")
         self._digits, self._modules = sys.get_int_max_str_digits, sys.modules
-        self._kept: list[Any] = []
+        self._kept: list[Any] = []  # what C refers to
+        self._noting = threading.RLock()
         self.blind = False  # a decimal context that cannot be compared
 
     def __del__(self) -> None:
@@ -73,14 +75,16 @@ class _Seen:
             getattr(sys.modules.get(f"numpy.{module}"), name, None) for module, name in _VARIABLES
         ]
         found += [settings.decimal_variable(), library_settings.option_values(), library_settings.probes()]
-        self._kept = found
-        for i in range(2):
-            form.variables[i] = _pointer(found[i])
-        form.decimal, form.options, form.probes = map(_pointer, found[2:])
-        self.blind = found[2] is not None and not WORDS
-        form.words[0 : len(WORDS)] = WORDS
-        form.word_count = len(WORDS)
-        with_gil.csched_settings_note(form)
+        with self._noting:
+            self._kept = [*self._kept, *found]  # an interrupt may come before C refers to all of the new ones
+            for i in range(2):
+                form.variables[i] = _pointer(found[i])
+            form.decimal, form.options, form.probes = map(_pointer, found[2:])
+            self.blind = found[2] is not None and not WORDS
+            form.words[0 : len(WORDS)] = WORDS
+            form.word_count = len(WORDS)
+            with_gil.csched_settings_note(form)
+            self._kept = found
 
     def changed(self) -> bool:
         return self.blind or bool(with_gil.csched_settings_changed(self.form, 0))

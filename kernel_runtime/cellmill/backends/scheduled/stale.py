@@ -16,6 +16,7 @@ from typing import Any
 from ... import run_registry
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported, Version, version_of
+from ...process_context.interrupts import uninterrupted
 from ...serialization.functions import FunctionTable
 
 _told: set[tuple[str, Version]] = set()
@@ -68,8 +69,11 @@ class StaleModules:
 
     def look(self) -> None:
         """Compare what workers and kernel have with the files."""
-        if not self.touched():
-            return
+        if self.touched():
+            with uninterrupted():  # what is noted as seen is acted upon
+                self._look()
+
+    def _look(self) -> None:
         new_cell = run_registry.epoch() != self._epoch
         self._epoch, self._count = run_registry.epoch(), len(sys.modules)
         anew = kernel_modules.modules.note()

@@ -1,0 +1,140 @@
+"""Wherever Stop comes in a call of Cellmill, the next call gives the values of the plain loop, and what is so now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cellmill.backends.scheduled.settings_watch import SettingsWatch
+from cellmill.process_context import library_settings
+
+START = """
+import concurrent.futures, decimal, logging, os, sys, tempfile
+from cellmill import Executor, share
+from tests.support.stops import each_step
+
+EVERY = int(sys.argv[1])
+ex = Executor(2)
+ex.run_on_workers(int)
+factor = 0
+
+def seen():
+    return os.environ["STEP"], os.getcwd(), logging.getLogger().level, decimal.getcontext().prec
+
+def scaled(x):
+    return x * factor
+
+def both(a, b):
+    return a, b
+
+folders = [os.path.realpath(tempfile.mkdtemp()) for _ in range(2)]
+
+def change(step):
+    os.environ["STEP"] = str(step)
+    os.chdir(folders[step % 2])
+    logging.getLogger().setLevel(10 + step % 40)
+    decimal.getcontext().prec = 10 + step % 40
+"""
+
+CALLS = {
+    "the context changed": (
+        3,
+        """
+def prepare(step):
+    change(step)
+    ex._backend.sender.plain.look_again()
+    return lambda: ex.submit(seen)
+
+for step in each_step(EVERY, prepare):
+    for _ in range(2):
+        assert ex.submit(seen).result(30) == seen(), step
+""",
+    ),
+    "the first call": (
+        9,
+        """
+def prepare(step):
+    global ex
+    ex.shutdown(wait=False)
+    ex = Executor(1)
+    change(step)
+    return lambda: ex.submit(seen)
+
+for step in each_step(EVERY, prepare):
+    assert ex.submit(seen).result(30) == seen(), step
+""",
+    ),
+    "what it captured changed": (
+        11,
+        """
+def prepare(step):
+    global factor
+    factor = step
+    return lambda: ex.submit(both, ex.submit(scaled, 1), share([step]))
+
+for step in each_step(EVERY, prepare):
+    assert ex.submit(both, ex.submit(scaled, 1), 2).result(30) == (step, 2), step
+""",
+    ),
+    "a map": (
+        61,
+        """
+def prepare(step):
+    global factor
+    factor = step
+    return lambda: list(ex.map(scaled, range(5)))
+
+for step in each_step(EVERY, prepare):
+    assert list(ex.map(scaled, range(5))) == [i * step for i in range(5)], step
+""",
+    ),
+    "waiting for the first of some": (
+        1,
+        """
+def task(step):
+    futures = [ex.submit(both, i, step) for i in range(4)]
+    return lambda: [f.result() for f in concurrent.futures.as_completed(futures)]
+
+for step in each_step(EVERY, task):
+    assert sorted(task(step)()) == [(i, step) for i in range(4)], step
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("every", ["some", pytest.param("all", marks=pytest.mark.long)])
+@pytest.mark.parametrize("case", CALLS)
+def test_the_next_call_is_right(
+    script: Callable[..., str], tests_on_path: None, case: str, every: str
+) -> None:
+    some, code = CALLS[case]
+    out = script(
+        f"{START}{code}\nassert step > 20, step\nex.shutdown()\nprint('done')",
+        str(some if every == "some" else 1),
+    )
+    assert out == "done\n"
+
+
+def test_stop_in_a_librarys_own_function_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of libraries are asked for their settings before each call."""
+    import signal
+
+    armed = False
+
+    def setting() -> int:
+        nonlocal armed
+        if armed:
+            armed = False
+            signal.raise_signal(signal.SIGINT)
+        return 1
+
+    def ask_twice() -> None:
+        watch.now()
+        watch.now()
+
+    monkeypatch.setattr(library_settings, "probes", lambda: [setting])
+    watch = SettingsWatch()
+    armed = True
+    with pytest.raises(KeyboardInterrupt):
+        ask_twice()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import as_completed
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
+from cellmill.backends.scheduled import remaining
 from cellmill.telemetry.time_left import Backlog, Graph, Latest, Pace, TimeLeft, time_left
 from cellmill.views.samples import left_of
 from tests.support import tasks
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, Gate
 
 NOTHING = Graph((), (), ())
 
@@ -197,6 +199,27 @@ def test_the_end_comes_when_it_was_promised(run: Callable[[Executor], Iterator[o
         if tries[-1] and statistics.median(tries[-1]) == pytest.approx(1, abs=0.2):
             return
     pytest.fail(f"in none of the runs: {tries}")
+
+
+def test_an_estimate_that_waited_for_the_processor_is_kept_no_longer(
+    monkeypatch: pytest.MonkeyPatch, fresh: Executor, gate: Gate
+) -> None:
+    estimates = 0
+
+    def waited(*given: Any) -> TimeLeft | None:
+        nonlocal estimates
+        estimates += 1
+        threading.Event().wait(0.2)
+        return time_left(*given)
+
+    monkeypatch.setattr(remaining, "time_left", waited)
+    held = fresh.submit(tasks.hold, gate.folder, 1)
+    end = time.monotonic() + 10
+    while estimates < 2 and time.monotonic() < end:
+        left_of(fresh)
+    gate.release()
+    held.result(SECONDS)
+    assert estimates == 2
 
 
 def test_a_graph_says_which_of_its_functions_have_not_run() -> None:

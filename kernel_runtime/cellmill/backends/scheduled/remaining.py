@@ -14,7 +14,7 @@ from .dependencies import DependencyPicture
 from .scheduler import NO_ELEMENT, Scheduler, ffi, with_gil
 
 _NS = 1e-9
-_LEAST_AGE = 0.1  # seconds for which an estimate stays, and at least so many times what it cost:
+_LEAST_AGE = 0.1  # seconds for which an estimate stays, and at least so many times its processor time:
 _COSTS = 100
 _MOST_FUNCTIONS = 256
 _MOST_LINKED = (
@@ -68,8 +68,9 @@ class Remaining:
                 self._picture = None
                 return None
             if now >= self._next:
+                began = time.thread_time()
                 self._said, self._said_at = self._estimate(runs, workers, stats.waiting), now
-                self._next = now + max(_LEAST_AGE, _COSTS * (time.monotonic() - now))
+                self._next = now + max(_LEAST_AGE, _COSTS * (time.thread_time() - began))
             said = self._said
             return (
                 None

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t in_a_row_ns; /* a submit so soon after another needs no check: nothing can have changed */
     void *owner;          /* of the futures: the backend */
     void *gate;           /* whether it takes tasks: .closed and .broken */
-    uint64_t asked;       /* another value than that of csched_plain_note: it was asked for a look at everything */
+    uint64_t asked;       /* how often a look at everything was asked for */
     void *noted;          /* list of one item: the tuple that holds what csched_plain_note was given */
     uint64_t digest;      /* the process context that workers have: csched_context_digest then, */
     void *path;           /* a list that was equal to sys.path; NULL: the next call looks at everything */

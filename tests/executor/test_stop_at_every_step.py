@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ from cellmill.backends.scheduled.settings_watch import SettingsWatch
 from cellmill.process_context import library_settings
 
 START = """
-import concurrent.futures, decimal, logging, os, sys, tempfile
+import concurrent.futures, decimal, logging, os, sys
 from cellmill import Executor, share
 from tests.support.stops import each_step
 
@@ -28,7 +29,10 @@ def scaled(x):
 def both(a, b):
     return a, b
 
-folders = [os.path.realpath(tempfile.mkdtemp()) for _ in range(2)]
+here = os.path.dirname(os.path.realpath(__file__))
+folders = [os.path.join(here, name) for name in ("one", "other")]
+for folder in folders:
+    os.mkdir(folder)
 
 def change(step):
     os.environ["STEP"] = str(step)
@@ -118,8 +122,6 @@ def test_the_next_call_is_right(
 
 def test_stop_in_a_librarys_own_function_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions of libraries are asked for their settings before each call."""
-    import signal
-
     armed = False
 
     def setting() -> int:

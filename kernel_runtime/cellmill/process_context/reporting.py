@@ -78,7 +78,6 @@ class ReportingWatch:
         self.first: Any = None
         self.mark: Any = None
         self.filter_count = self.handler_count = -1
-        self.reads = 0  # looks at everything so far
         self._last: Reporting | None = None
         self._closely = True
 
@@ -111,9 +110,7 @@ class ReportingWatch:
         self.filter_count = len(self.filters)
         self.first = self.filters[0] if self.filters else None
         self.handler_count = len(logging.root.handlers)
-        found = read()
-        self.reads += 1
-        self._last = found
+        self._last = found = read()
         return found
 
     def parts(self) -> tuple[Any, ...]:

@@ -77,9 +77,8 @@ class ContextWatch:
 
     def __init__(self, settings: Settings) -> None:
         self._seen: _Seen | None = None  # what workers were told
-        self._found: tuple[int, list[str], _Seen] | None = (
-            None  # with the digest and the arguments: not told yet
-        )
+        # What the last look found and workers were not told yet; before it, its digest and the arguments.
+        self._found: tuple[int, list[str], _Seen] | None = None
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
         run_registry.watch_cells(self.reporting)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from ... import futures, run_registry
 from ...diagnostics.signatures import check_call
 from ...futures import Future, FutureOwner
-from ...process_context import reporting
 from ...randomness import streams
 from ...serialization.functions import FunctionTable
 from .context_watch import ContextWatch
@@ -79,7 +78,6 @@ class PlainSubmit:
         self._waited = ffi.new("uint64_t *")
         self.form.waited = self._waited
         self._waiting = 0  # nanoseconds of the main thread
-        self._reads = -1  # of `ReportingWatch`, when what it compares was last noted
         self._noted: list[tuple[Any, ...] | None] = [None]
         self._kept: dict[str, Any] = {
             "owner": owner,
@@ -162,27 +160,14 @@ class PlainSubmit:
     def _note(self, context: ContextWatch, asked: int) -> None:
         """Give C what workers have, to compare before each call."""
         form, seen, noted = self.form, context.reporting, self._noted[0]
+        parts = (context.path, context.arguments, *seen.parts())
+        numbers = (context.digest, seen.filter_count, seen.handler_count)
         if (
             form.path
             and noted is not None
-            and noted[0] is context.path
-            and form.digest == context.digest
-            and seen.reads == self._reads
-            and noted[-1] is logging.root.handlers
-            and noted[5] is reporting.cache()
+            and numbers == (form.digest, form.filter_count, form.handler_count)
+            and all(map(is_, parts, noted))
         ):
             return
-        reads = seen.reads
-        parts = (context.path, context.arguments, *seen.parts())
-        check(
-            with_gil.csched_plain_note(
-                form,
-                ffi.cast("void *", id(parts)),
-                context.digest,
-                seen.filter_count,
-                seen.handler_count,
-                asked,
-            ),
-            "noting the context of tasks",
-        )
-        self._reads = reads
+        rc = with_gil.csched_plain_note(form, ffi.cast("void *", id(parts)), *numbers, asked)
+        check(rc, "noting the context of tasks")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import functools
 import signal
 import sys
 import weakref
@@ -11,16 +10,30 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+_known: dict[
+    int, tuple[CodeType, set[int]]
+] = {}  # by identity: the hash of code is that of all its instructions
 
-@functools.cache
+
 def _answers(code: CodeType) -> set[int]:
-    """Offsets of the instructions before which signals are answered: after a call, at the begin, after a jump back."""
-    found, after = set(), False
+    """Offsets of the instructions before which signals are answered: after a call, at the begin, where a jump back
+    leads to.
+    """
+    known = _known.get(id(code))
+    if known is None:
+        known = _known[id(code)] = code, set(_answered(code))
+    return known[1]
+
+
+def _answered(code: CodeType) -> Iterator[int]:
+    after = False
     for each in dis.get_instructions(code):
         if after:
-            found.add(each.offset)
-        after = each.opname.startswith(("RESUME", "CALL", "JUMP_BACKWARD"))
-    return found
+            yield each.offset
+        after = each.opname.startswith(("RESUME", "CALL"))
+        if "JUMP_BACKWARD" in each.opname and not each.opname.endswith("NO_INTERRUPT"):
+            # not the instruction behind the jump: the end of a `with` there would never be interrupted
+            yield each.argval
 
 
 def _in_finalizer(frame: FrameType | None) -> bool:

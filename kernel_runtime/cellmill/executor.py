@@ -26,6 +26,7 @@ from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
 from .process_context import thread_context
+from .process_context.interrupts import uninterrupted
 from .records import recorder
 from .run_registry import Run
 from .serialization.function_code import function_name
@@ -51,6 +52,8 @@ class Executor(BaseExecutor):
     ``keep_bytes`` (results of maps stay there for `cellmill.reattach`). Inside a task every executor runs inline.
     """
 
+    _closed = _ended = True  # until it has a backend
+
     @bounded
     def __init__(
         self,
@@ -72,19 +75,31 @@ class Executor(BaseExecutor):
             backend, max_workers, backend_options = "inline", None, {"resources": ...}
             initializer = None
             _note_inline()
-        self._backend = backends.create(
-            backend,
-            max_workers,
-            initializer=initializer,
-            initargs=initargs,
-            preload=preload,
-            **backend_options,
-        )
-        self._submit: Callable[..., Future] = self._backend.submit
-        self._submit_plain: Callable[..., Future] = self._backend.submit_plain
-        self._single_runs: dict[str, tuple[int, Run]] = {}
-        self._closed = False
         self._process = os.getpid()
+        self._single_runs: dict[str, tuple[int, Run]] = {}
+        try:
+            with (
+                uninterrupted()
+            ):  # Stop finds it made or not begun; what may be waited for is opened afterwards
+                self._backend = backends.create(
+                    backend,
+                    max_workers,
+                    initializer=initializer,
+                    initargs=initargs,
+                    preload=preload,
+                    **backend_options,
+                )
+                self._submit: Callable[..., Future] = self._backend.submit
+                self._submit_plain: Callable[..., Future] = self._backend.submit_plain
+                self._closed = self._ended = False
+            self._backend.open()
+            self._announce(backend)
+        except BaseException as error:
+            if not self._ended:
+                self.shutdown(wait=is_a(error, Exception))
+            raise
+
+    def _announce(self, backend: Any) -> None:
         registry.executors.add(self)
         if backend != "inline":
             recorder.start_by_setting()
@@ -162,6 +177,7 @@ class Executor(BaseExecutor):
         self._closed = True
         with cancelling("shutdown(cancel_futures=True) of its executor"):
             self._backend.shutdown(wait, cancel_futures)
+        self._ended = True  # not where Stop came before its end: what is collected then is shut down again
 
     # -- beyond it
 
@@ -430,7 +446,7 @@ class Executor(BaseExecutor):
 
     def __del__(self) -> None:
         # like the standard executors: work that was submitted is finished, in the background
-        if not getattr(self, "_closed", True) and os.getpid() == self._process:
+        if not self._ended and os.getpid() == self._process:
             self.shutdown(wait=False)
 
 

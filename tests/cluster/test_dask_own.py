@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,3 +105,32 @@ def _lanes(ex: Executor) -> list[Any]:
 
 def _cluster(ex: Executor) -> Any:
     return ex._backend.engine._cluster  # type: ignore[attr-defined]
+
+
+def test_stop_while_it_begins_leaves_nothing(script: Callable[..., str], tests_on_path: None) -> None:
+    out = script(
+        """
+import psutil
+from cellmill import Executor
+from tests.support.stops import each_step
+from tests.support.waiting import until
+
+def left():
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            command = " ".join(child.cmdline())
+        except psutil.Error:
+            continue
+        if "resource_tracker" not in command:
+            found.append(command)
+    return found
+
+if __name__ == "__main__":
+    for step in each_step(397, lambda step: lambda: Executor(1, backend="dask")):
+        until(lambda: not left())
+    assert step > 1000, step
+    print("done")
+"""
+    )
+    assert out == "done\n"

@@ -136,6 +136,7 @@ def opened() -> Iterator[Callable[..., tuple[ClusterBackend, Threads]]]:
     ) -> tuple[Any, Threads]:
         engine = Threads(run)
         made.append(ClusterBackend(engine, workers, CommonOptions(**options)))
+        made[-1].open()
         return made[-1], engine
 
     yield make
@@ -315,6 +316,7 @@ def test_large_arguments_share_packs() -> None:
 
     engine = Threads(run)
     backend = ClusterBackend(engine, 1, CommonOptions(), proxies=False)
+    backend.open()
     try:
         assert backend.submit_plain(len, (bytes(1_000_000),), {}).result(SECONDS) == 1_000_000
         goes.clear()

@@ -69,6 +69,7 @@ def far() -> Iterator[tuple[Executor, FarAway]]:
     engine = FarAway(os.getppid())
     executor = Executor(1, backend="inline")
     own, executor._backend = executor._backend, ClusterBackend(engine, 1)  # type: ignore[arg-type]
+    executor._backend.open()
     yield executor, engine
     executor.shutdown()
     own.shutdown(True, True)

@@ -363,3 +363,39 @@ with Executor(2, backend="threads") as other:
 """
     )
     assert out.splitlines() == [*["stopped"] * 6, "4 [4]"]
+
+
+def test_stop_while_an_executor_ends_leaves_it_to_end(
+    interrupted: Callable[[str], str], gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends the wait: what runs is finished, and the workers and threads go, as those of the standard executors."""
+    monkeypatch.setenv("GATE", gate.folder)
+    out = interrupted(
+        """
+import os
+from tests.support.waiting import until
+
+def stop_the_end(number, frame):
+    while frame is not None and frame.f_code.co_name != "__exit__":
+        frame = frame.f_back
+    if frame is not None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.raise_signal(signal.SIGINT)
+
+threads = threading.active_count()
+signal.signal(signal.SIGALRM, stop_the_end)
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+try:
+    with Executor(1) as other:
+        held = other.submit(tasks.hold, os.environ["GATE"], 4)
+        until(held.running)
+except KeyboardInterrupt:
+    print("stopped", held.done())
+with open(os.path.join(os.environ["GATE"], "open"), "w") as opened:
+    opened.write("x")
+until(lambda: threading.active_count() <= threads and not other.workers())
+print(held.result(), other.closed)
+other.shutdown()
+"""
+    )
+    assert out == "stopped False\n4 True\n"

@@ -120,6 +120,44 @@ def test_the_next_call_is_right(
     assert out == "done\n"
 
 
+LIVES = {
+    "the beginning": (31, 1, "lambda: Executor(1)"),
+    "the end": (5, 1, "ready().shutdown"),
+}
+LEFT = """
+import threading
+import psutil
+from tests.support.waiting import until
+
+def ready():
+    ex = Executor(1)
+    ex.submit(int).result(30)
+    return ex
+
+def nothing_left():
+    # the process that starts workers is kept
+    ended = not [worker for child in psutil.Process().children() for worker in child.children()]
+    return ended and threading.active_count() <= before
+
+ex.shutdown()
+before = threading.active_count()
+"""
+
+
+@pytest.mark.parametrize("every", ["some", pytest.param("many", marks=pytest.mark.long)])
+@pytest.mark.parametrize("case", LIVES)
+def test_nothing_of_an_executor_is_left(
+    script: Callable[..., str], tests_on_path: None, case: str, every: str
+) -> None:
+    some, many, prepare = LIVES[case]
+    out = script(
+        f"{START}{LEFT}\nfor step in each_step(EVERY, lambda step: {prepare}):\n    until(nothing_left)\n"
+        "assert step > 20, step\nprint('done')",
+        str(some if every == "some" else many),
+    )
+    assert out == "done\n"
+
+
 def test_stop_in_a_librarys_own_function_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions of libraries are asked for their settings before each call."""
     armed = False

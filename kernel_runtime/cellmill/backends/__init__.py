@@ -27,7 +27,7 @@ __all__ = ["KNOWN", "create"]
 
 
 def create(name: Any, max_workers: int | None, /, **options: Any) -> Backend:
-    """The backend of this name; raises `BackendError` when it is unknown or cannot run here."""
+    """The backend of this name, to be opened; raises `BackendError` when it is unknown or cannot run here."""
     if name == "local":
         from .local.backend import LocalBackend
 

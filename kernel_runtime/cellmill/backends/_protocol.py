@@ -425,6 +425,9 @@ class Backend(Protocol):
     resources: Resources  # what tasks may ask for beside a worker
     policy: str  # how workers are chosen; "none": there are no ways
 
+    def open(self) -> None:
+        """Ask for the workers, and take part in what happens around; once, before the first task."""
+
     @property
     def cluster(self) -> str:
         """Whose workers run the tasks, as people call it; "" where they are Cellmill's own."""

@@ -282,6 +282,9 @@ class InlineBackend(SettledOwner):
     def set_policy(self, name: str) -> None:
         raise UsageError("the inline backend has no policy")
 
+    def open(self) -> None:
+        """There are no workers."""
+
     def settle(self, seconds: float) -> None:
         """Calls were over when they returned."""
 

@@ -116,18 +116,21 @@ class ClusterBackend(ScheduledBackend):
             undo.callback(engine.close)
             self.attach()
             self.profiling = RemoteProfiling(self.pool, self.functions.names)
-            measuring = Measuring(self.pool)
-            self.use = ResourceUse(self, measuring)
-            expected = self.pool.open(max_workers)
-            self.cluster, self.borrowed = engine.where, not engine.owns
-            if keep is not None:
-                self.pool.keeping = Keeping(engine.store(), keep)
+            self._measuring = Measuring(self.pool)
+            self.use = ResourceUse(self, self._measuring)
             undo.pop_all()
-        measuring.start(self.use)
+        self._wanted, self._keep = max_workers, keep
+
+    def open(self) -> None:
+        expected = self.pool.open(self._wanted)
+        self.cluster, self.borrowed = self.engine.where, not self.engine.owns
+        if self._keep is not None:
+            self.pool.keeping = Keeping(self.engine.store(), self._keep)
+        self._measuring.start(self.use)
         self.pool.dashboard.find()
-        if max_workers is None:
+        if self._wanted is None:
             self.max_workers = max(1, expected)
-            self._follows = not engine.refills
+            self._follows = not self.engine.refills
         forked.watch(self)
         stop_with_cells(self)
 

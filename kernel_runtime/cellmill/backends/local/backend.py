@@ -74,5 +74,7 @@ class LocalBackend(ScheduledBackend):
             self.stopper.pool = self.pool
             undo.pop_all()
         self.use = ResourceUse(self, ProcessGauge(self.pool))
-        self.open()
+
+    def open(self) -> None:
+        super().open()
         memory_watch.watch(self)

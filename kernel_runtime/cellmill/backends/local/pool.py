@@ -76,8 +76,6 @@ class Pool:
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
         # and a script may end right after its first submit.
         zygote_client.shared()
-        if options.modules:
-            self.preload(options.modules)
 
     # -- starting
 

@@ -133,10 +133,12 @@ class ScheduledBackend:
         self.submit_chunk = self.sender.submit_chunk
         self.map_settings, self.packer = self.sender.settings, self.sender.packer
         self.shown = options.shown
+        self._modules = options.modules
 
     def open(self) -> None:
-        """Ask for the workers, and take part in what happens around."""
         self.attach()
+        if self._modules:
+            self.pool.preload(self._modules)
         self.pool.resize(self.max_workers)
         forked.watch(self)
         stop_with_cells(self)

@@ -49,15 +49,19 @@ class Callbacks:
 
     def drain(self, seconds: float) -> None:
         """Return when the callbacks of all futures settled so far have run, or the time is over."""
-        if threading.current_thread() is not self._thread and not self._stopped:
+        if not self.is_caller() and not self._stopped:
             reached = threading.Event()
             self._settled.put(reached)
             reached.wait(seconds)
+
+    def is_caller(self) -> bool:
+        """Whether a callback calls this."""
+        return threading.current_thread() is self._thread
 
     def stop(self) -> None:
         """No more come: those that wait are run; the thread is joined unless it is the caller."""
         self._stopped = True
         _ending.add(self._thread)
         self._settled.put(None)
-        if threading.current_thread() is not self._thread:
+        if not self.is_caller():
             self._thread.join(2)

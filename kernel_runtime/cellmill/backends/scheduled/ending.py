@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import weakref
@@ -10,6 +11,7 @@ from typing import Protocol
 
 from ...errors import CellmillError
 from ...futures import Future
+from ...process_context.interrupts import uninterrupted
 from ...run_registry import finish_all
 from ...task import Stats
 from .cancellations import Cancellations
@@ -24,7 +26,8 @@ from .stream import Stream
 
 FIRST_TASK_SECONDS = 1.0
 
-_finishing: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+_begin = threading.RLock()  # an executor may be collected while another one ends
+_finishing: weakref.WeakKeyDictionary[Ending, _Finish] = weakref.WeakKeyDictionary()
 
 
 class Ending(Protocol):
@@ -94,24 +97,60 @@ def cancel_everything(backend: Ending) -> int:
 
 
 def shut_down(backend: Ending, wait: bool, cancel_futures: bool) -> None:
-    """Finish or cancel what is outstanding, then let the workers go."""
-    if cancel_futures:
-        _let_begin(backend)
-        cancel_everything(backend)
-    else:
-        take_rest(backend)
+    """Finish or cancel what is outstanding, then let the workers go. Stop ends the wait for that, and not the rest."""
+    try:
+        if cancel_futures:
+            _let_begin(backend)
+            cancel_everything(backend)
+        else:
+            take_rest(backend)
+    finally:
+        with uninterrupted(), _begin:
+            finish = _finishing.get(backend)
+            if finish is None:
+                finish = _finishing[backend] = _Finish(backend)
     if wait:
-        _finish(backend)
-    elif not backend.resolver.stopped:
-        thread = threading.Thread(target=_finish, args=(backend,), name="cellmill-shutdown", daemon=True)
-        _finishing.add(thread)
-        thread.start()
+        finish.wait(backend)
+
+
+class _Finish:
+    """Works off what a backend has to do, and ends its parts, in a thread of its own."""
+
+    def __init__(self, backend: Ending) -> None:
+        self._thread = threading.Thread(
+            target=self._run, args=(backend,), name="cellmill-shutdown", daemon=True
+        )
+        self._over = threading.Event()
+        self._error: BaseException | None = None
+        self._waited_for = False
+        with contextlib.suppress(RuntimeError):  # the system has no thread for it: the one that waits does it
+            self._thread.start()
+
+    def _run(self, backend: Ending) -> None:
+        try:
+            _finish(backend)
+        except BaseException as error:
+            self._error = error
+            if not self._waited_for:
+                raise
+        finally:
+            self._over.set()
+
+    def wait(self, backend: Ending) -> None:
+        """Return when the backend has ended; raises what its end has raised."""
+        self._waited_for = True
+        if self._thread.ident is None or backend.resolver.in_callback():  # that thread waits for callbacks
+            self._run(backend)
+        elif threading.current_thread() is not self._thread:
+            self._over.wait()
+        if self._error is not None:
+            raise self._error
 
 
 def join_all() -> None:
     """Return when the backends that were shut down without waiting have finished their work."""
-    for thread in list(_finishing):
-        thread.join()
+    for backend, finish in list(_finishing.items()):
+        finish.wait(backend)
 
 
 def _let_begin(backend: Ending) -> None:

@@ -223,6 +223,10 @@ class Resolver:
             assert error is not None
             entry.answer(self.scheduler.handle, ticket, failed.status, error)
 
+    def in_callback(self) -> bool:
+        """Whether the caller is a done-callback."""
+        return self._callbacks.is_caller()
+
     def stop(self) -> None:
         """No more background resolving; the thread is joined unless it is the caller."""
         self.stopped = True

@@ -90,7 +90,6 @@ class ThreadsBackend(ScheduledBackend):
         gauge = ThreadGauge(self.pool)
         self.use = ResourceUse(self, gauge)
         gauge.start(self.use)
-        self.open()
 
     def make_failures(self) -> ThreadFailures:
         return ThreadFailures(self.scheduler, self.functions, self.sharing.refer, self.calls)

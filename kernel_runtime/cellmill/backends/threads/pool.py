@@ -51,7 +51,6 @@ class ThreadPool:
         self.late_chunks = LateChunks()
         self._lock = threading.RLock()
         self._told = False
-        self.preload(options.modules)
 
     def touched(self) -> bool:
         """Never: threads live in the kernel's context."""

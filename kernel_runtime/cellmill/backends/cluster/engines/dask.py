@@ -7,12 +7,13 @@ import importlib
 import os
 import threading
 import time
-from collections.abc import Collection, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
+from ....process_context.interrupts import uninterrupted
 from ..remote import entry
 from ..values import folders
 from .dask_buffers import Buffers
@@ -78,6 +79,7 @@ class DaskEngine:
         self._buffers: Buffers | None = None
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
+        self._made: Future[None] | None = None  # the cluster, or the way to it
         self._changes = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
@@ -97,14 +99,12 @@ class DaskEngine:
 
     def _start(self, workers: int) -> int:
         check_script()
-        self._folder = folders.private("dask")
+        with uninterrupted():
+            self._folder = folders.private("dask")
         settings = own_settings(workers, self._folder, self._options) | self._security
         try:
             let_spawn()
-            self._cluster = self._distributed.LocalCluster(**settings)
-            self._client = self._distributed.Client(
-                self._cluster, set_as_default=False, timeout=START_SECONDS
-            )
+            self._apart(lambda: self._begin(settings))
         except TypeError as error:
             self.close()
             raise UsageError(f"a LocalCluster of Dask does not take these options: {error}") from error
@@ -113,6 +113,21 @@ class DaskEngine:
             raise BackendError(f"a LocalCluster of Dask could not be started: {in_words(error)}") from error
         self._own = OwnWorkers(self._cluster)
         return workers
+
+    def _begin(self, settings: dict[str, Any]) -> None:
+        self._cluster = self._distributed.LocalCluster(**settings)
+        self._client = self._distributed.Client(self._cluster, set_as_default=False, timeout=START_SECONDS)
+
+    def _reach(self) -> None:
+        self._client = self._distributed.Client(
+            self._target, set_as_default=False, timeout=CONNECT_SECONDS, **self._security
+        )
+
+    def _apart(self, make: Callable[[], None]) -> None:
+        """Have this done in a thread of its own: where Stop ends the wait for it, `close` finds what it has made."""
+        with uninterrupted():
+            made = self._made = self._takers.submit(make)
+        made.result()
 
     def _connect(self) -> int:
         target, distributed = self._target, self._distributed
@@ -127,9 +142,7 @@ class DaskEngine:
         else:
             where = target if isinstance(target, str) else getattr(target, "scheduler_address", target)
             try:
-                self._client = distributed.Client(
-                    target, set_as_default=False, timeout=CONNECT_SECONDS, **self._security
-                )
+                self._apart(self._reach)
             except Exception as error:
                 raise BackendError(unreached(where, error, secured=bool(self._security))) from error
         info = self._identity()
@@ -140,6 +153,8 @@ class DaskEngine:
         self._closed = True
         self._changes.set()
         self._heartbeats.end()
+        if self._made is not None:
+            wait([self._made], START_SECONDS)
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
         if self._placeholders is not None:

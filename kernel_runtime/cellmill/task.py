@@ -344,7 +344,8 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost".
+    """One worker process; ``state`` is "starting", "idle", "busy", "stopping" or "lost";
+    ``tasks_done``: by this process; ``restarts``: how many before it, at this index, ended and were not asked to.
 
     Of the task it runs: ``function``, ``task`` (its number), ``element`` (place in its chunk) and ``since_ns`` (when
     it began, on the monotonic clock); None when it runs none. ``declared``: bytes of memory that it asks for; None: it

@@ -206,7 +206,18 @@ def test_a_poison_task_and_a_pool_of_one(retries: int) -> None:
         after = [executor.submit(tasks.double, i) for i in range(20)]
         assert isinstance(poison.exception(SECONDS), cellmill.WorkerLostError)
         assert [f.result(SECONDS) for f in before + after] == [2 * i for i in range(20)] * 2
-        assert executor._backend.pool.restarts == retries + 1  # type: ignore[attr-defined]
+        assert executor._backend.restarts == retries + 1
+
+
+def test_only_the_worker_that_died_counts_as_restarted() -> None:
+    with Executor(2) as executor:
+        executor.run_on_workers(int)  # both are there
+        with pytest.raises(cellmill.WorkerLostError):
+            executor.submit(tasks.die, "SIGKILL").result(SECONDS)
+        (end,) = executor._backend.worker_ends()
+        executor.run_on_workers(int)
+        assert {w.index: w.restarts for w in executor.workers()} == {0: 0, 1: 0} | {end.index: 1}
+        assert executor._backend.restarts == 1
 
 
 def test_a_task_that_leaves_with_success_is_lost_all_the_same(fresh: Executor) -> None:

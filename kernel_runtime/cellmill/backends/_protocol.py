@@ -511,6 +511,10 @@ class Backend(Protocol):
 
     def worker_ends(self) -> list[WorkerEnd]: ...
 
+    @property
+    def restarts(self) -> int:
+        """How many workers were replaced that had ended and were not asked to."""
+
     def replace_worker(self, index: int) -> None: ...
 
     def set_workers(self, count: int) -> None: ...

@@ -257,6 +257,10 @@ class InlineBackend(SettledOwner):
     def worker_ends(self) -> list[WorkerEnd]:
         return []
 
+    @property
+    def restarts(self) -> int:
+        return 0
+
     def replace_worker(self, index: int) -> None:
         raise UsageError("the inline backend runs in the caller: there is no worker to replace")
 

@@ -82,7 +82,7 @@ class LanePool:
         self.members: dict[int, Lane] = {}  # by the scheduler's number
         self.exits: dict[int, Exit] = {}
         self.preloaded = options.modules
-        self.restarts = 0
+        self.restarts: Counter[int] = Counter()
         self.closed = False
         self.context = ContextWatch(base)
         self.modules = SentModules(self, host.functions, shipping, look_again)
@@ -213,7 +213,7 @@ class LanePool:
             how.task = info_of(self.scheduler, lane.index).ticket or None
             how.output = self._listener.ended_lane(lane.index, how.task or 0)
             self.exits[lane.index] = how
-            self.restarts += 1
+            self.restarts[lane.index] += 1
 
     def after_end(self, lane: Lane) -> None:
         self.open_lanes()

@@ -57,7 +57,6 @@ class Member:
     def __init__(self, index: int) -> None:
         self.index = index
         self.pid = 0
-        self.restarts = 0
         self.retiring = False
         self.doom = ""  # why we ended it
         self.known = threading.Event()  # the process id is, or there is no process

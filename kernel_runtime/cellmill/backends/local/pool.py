@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from multiprocessing.process import current_process
 from typing import Any
@@ -62,7 +62,7 @@ class Pool:
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # by worker: how the last process at that place ended
         self.closed = False
-        self.restarts = 0
+        self.restarts: Counter[int] = Counter()
         self._failed_starts = FailedStarts()
         self._told = (0, 0)  # that so many workers of so many could be had
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
@@ -237,7 +237,7 @@ class Pool:
             if not worn_out:
                 self.exits[member.index] = ended
             if not member.retiring and not worn_out:
-                self.restarts += 1
+                self.restarts[member.index] += 1
                 if ready:
                     self._failed_starts.end()
                 else:

@@ -407,6 +407,11 @@ class ScheduledBackend:
         """Return how worker processes ended that were not asked to, oldest first."""
         return figures.worker_ends(self.pool.exits)
 
+    @property
+    def restarts(self) -> int:
+        """How many workers have been replaced."""
+        return self.pool.restarts.total()
+
     def replace_worker(self, index: int) -> None:
         self.pool.replace(index)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -26,7 +27,7 @@ class WorkerPool(Protocol):
     """The workers of a backend; called from any thread."""
 
     preloaded: list[str]
-    restarts: int
+    restarts: Counter[int]  # by worker: processes that ended unasked
 
     @property
     def loads(self) -> Sequence[tuple[int, Loaded]]:

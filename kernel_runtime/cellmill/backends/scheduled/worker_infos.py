@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ def running_in_run(scheduler: Scheduler, run: int) -> int:
 
 
 def infos(
-    scheduler: Scheduler, names: Mapping[int, str], members: Iterable[Any], restarts: int
+    scheduler: Scheduler, names: Mapping[int, str], members: Iterable[Any], restarts: Counter[int]
 ) -> list[WorkerInfo]:
     """One record for each of these members, which have an index and a process id, in the order of the indexes."""
     found = []
@@ -38,7 +39,7 @@ def infos(
         out = info_of(scheduler, member.index)
         state = "busy" if out.state == 2 and out.ticket else STATES[out.state]
         state = "stopping" if out.stopping else state
-        info = WorkerInfo(member.index, member.pid, state, int(out.finished), restarts)
+        info = WorkerInfo(member.index, member.pid, state, int(out.finished), restarts[member.index])
         if out.ticket:
             name = names.get(out.function)
             element = None if out.element == NO_ELEMENT else int(out.element)

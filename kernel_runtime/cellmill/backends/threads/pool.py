@@ -6,6 +6,7 @@ import importlib
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -45,7 +46,7 @@ class ThreadPool:
         self.exits: dict[int, Exit] = {}  # no thread ends by itself
         self.context: Any = None  # that of this process
         self.closed = False
-        self.restarts = 0
+        self.restarts: Counter[int] = Counter()
         self._initializer, self._initargs = options.initializer, options.initargs
         self.requests = ThreadRequests(host.scheduler, host.gate, host.resolve, self.members)
         self.late_chunks = LateChunks()
@@ -172,7 +173,7 @@ class ThreadPool:
                 return False
             del self.members[index]
             with_gil.csched_worker_lost(self._scheduler.handle, index)
-            self.restarts += 1
+            self.restarts[index] += 1
         self._listener.end_of(member.printed)
         self._start_missing()
         self._tell()

@@ -39,7 +39,7 @@ class WorkersSection:
         frame: schema.Workers = {
             "cellmill": schema.VERSION,
             "kind": "workers",
-            "restarts": max((info.restarts for info in infos), default=0),
+            "restarts": executor._backend.restarts,
             "workers": [self._state(executor, info, first) for info in infos] if processes else [],
             "ends": [
                 {"index": end.index, "how": end.how, "memory": end.memory}

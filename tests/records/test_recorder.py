@@ -16,6 +16,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, cli
+from cellmill.views.played import frames_of
 from cellmill.views.terminal import play
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, Program
@@ -198,6 +199,25 @@ def test_the_command_line_lists_and_plays(
     assert cli.main(["runs", str(tmp_path / "none")]) == 1
     assert cli.main(["replay", str(tmp_path)]) == 1
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_a_record_played_again_tells_lost_and_cancelled_tasks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Executor(1) as executor, cellmill.record(tmp_path):
+        list(executor.map(tasks.die, ["SIGKILL"], return_exceptions=True))
+        executor.pause()
+        results = executor.map(tasks.double, range(10))
+        assert cellmill.cancel(cellmill.runs()[-1].id) == 10
+        del results
+    lost, cancelled = (cellmill.open_record(run) for run in cellmill.runs(tmp_path))
+    for record, told in (
+        (lost, f"[{'x' * 40}] 1 of 1, 1 failed (1 lost)"),
+        (cancelled, f"[{'-' * 40}] 10 of 10, 10 cancelled"),
+    ):
+        play(record, 1e6, sys.stdout, lambda _: None)
+        assert told in capsys.readouterr().out.splitlines()[-1]
+    assert [frame for _, frame in frames_of(lost) if frame["kind"] == "snapshot"][-1]["counts"]["lost"] == 1
 
 
 def test_a_terminal_plays_at_any_speed(

@@ -7,11 +7,13 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ..backends.scheduled.figures import STATUSES
+from ..history import RunRecord
 from .record import Record
 
 _RETRIED = STATUSES.index("retried")
 _DONE = [number for number, name in enumerate(STATUSES) if name == "done"]
 _CANCELLED = STATUSES.index("cancelled")
+_LOST = STATUSES.index("lost")
 
 
 class Counts(NamedTuple):
@@ -22,6 +24,7 @@ class Counts(NamedTuple):
     succeeded: int
     failed: int
     cancelled: int
+    lost: int  # of the failed ones
 
     @property
     def over(self) -> int:
@@ -38,7 +41,7 @@ class Moments:
     """The counters of a record over time; times are monotonic nanoseconds."""
 
     def __init__(self, record: Record) -> None:
-        submitted, started, finished = [], [], []
+        submitted, started, finished, lost = [], [], [], []
         ends: tuple[list[int], list[int], list[int]] = ([], [], [])
         for _, _, _, _, _, status, attempt, first, _, _, _, begin, end, _, last, _, _ in record.tuples():
             if not attempt:
@@ -49,7 +52,11 @@ class Moments:
             if status != _RETRIED:
                 kind = 0 if status in _DONE else 2 if status == _CANCELLED else 1
                 ends[kind].append(end or last)
-        self._submitted, self._started, self._finished = map(_sorted, (submitted, started, finished))
+            if status == _LOST:
+                lost.append(end or last)
+        self._submitted, self._started, self._finished, self._lost = map(
+            _sorted, (submitted, started, finished, lost)
+        )
         self._ends = tuple(map(_sorted, ends))
         self.first = self._submitted[0] if self._submitted else record.began_ns
         self.last = max((column[-1] for column in self._ends if column), default=self.first)
@@ -59,13 +66,23 @@ class Moments:
         begun, over = bisect_right(self._started, moment), bisect_right(self._finished, moment)
         succeeded, failed, cancelled = (bisect_right(column, moment) for column in self._ends)
         return Counts(
-            bisect_right(self._submitted, moment), max(0, begun - over), succeeded, failed, cancelled
+            bisect_right(self._submitted, moment),
+            max(0, begun - over),
+            succeeded,
+            failed,
+            cancelled,
+            bisect_right(self._lost, moment),
         )
 
     def evenly(self, count: int) -> list[int]:
         """So many moments from the first task's submission to the last one's end."""
         length = self.last - self.first
         return [self.first + length * number // max(1, count - 1) for number in range(count)]
+
+
+def final(run: RunRecord, counts: Counts) -> Counts:
+    """The counters at the last moment, with tasks that have no journeys of their own: most often cancelled ones."""
+    return Counts(run.submitted, counts.running, run.succeeded, run.failed, run.cancelled, run.lost)
 
 
 def _sorted(values: list[int]) -> array[int]:

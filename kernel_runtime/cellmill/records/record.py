@@ -243,6 +243,7 @@ def _spent_of(end: dict[str, Any]) -> TimeSpent | None:
 def _end_of(head: dict[str, Any], rows: bytes, samples: list[Sample]) -> dict[str, Any]:
     """What is known of a run whose end is not in its record, from what was written."""
     final = {"done": 0, "failed": 0, "cancelled": 0}
+    lost = 0
     steps: dict[tuple[int, int], int] = {}
     last, work, tasks = 0, 0, 0
     for _, _, _, _, _, status, _, *stamps, _, _ in JOURNEY.iter_unpack(rows):
@@ -255,6 +256,7 @@ def _end_of(head: dict[str, Any], rows: bytes, samples: list[Sample]) -> dict[st
                 step = step_of(length)
                 steps[step] = steps.get(step, 0) + 1
         kind = STATUSES[status]
+        lost += kind == "lost"
         if kind != "retried":
             final["done" if kind == "done" else "cancelled" if kind == "cancelled" else "failed"] += 1
     latest = samples[-1] if samples else None
@@ -272,6 +274,7 @@ def _end_of(head: dict[str, Any], rows: bytes, samples: list[Sample]) -> dict[st
         "succeeded": done,
         "failed": failed,
         "cancelled": cancelled,
+        "lost": lost,
         "figures": {
             "backend": head["backend"],
             "size": head["workers"],

@@ -14,7 +14,7 @@ from cellmill.backends.scheduled.scheduler import JOURNEY, NO_WORKER, Scheduler
 from cellmill.backends.scheduled.timeline import Timeline
 from cellmill.history import RunRecord, TimeSpent
 from cellmill.records.catalogue import open_record
-from cellmill.records.moments import Counts, Moments
+from cellmill.records.moments import Counts, Moments, final
 from cellmill.records.record import Record
 from cellmill.telemetry import schema
 from cellmill.telemetry.journal import JournalWriter
@@ -84,7 +84,7 @@ def frames_of(record: Record) -> Iterator[tuple[float, schema.Frame]]:
     for number, time_ns in enumerate(times):
         at, counts, last = (time_ns - moments.first) / 1e9, moments.at(time_ns), number == PICTURES - 1
         if last:  # also tasks without journeys of their own
-            counts = _final(record.run, counts)
+            counts = final(record.run, counts)
         yield at, fold.snapshot(_sample(record, moments, time_ns, counts), [_run_sample(record.run, counts)])
         yield at, folded.timeline(time_ns, last)
         if last or number % _EVERY == 0:
@@ -174,10 +174,6 @@ def _idle_times(spent: TimeSpent, idle: float) -> list[schema.IdleTime]:
     ]
 
 
-def _final(run: RunRecord, counts: Counts) -> Counts:
-    return Counts(run.submitted, counts.running, run.succeeded, run.failed, run.cancelled)
-
-
 def _sample(record: Record, moments: Moments, time_ns: int, counts: Counts) -> Sample:
     workers = int(record.head.get("workers") or 0)
     return Sample(
@@ -192,6 +188,7 @@ def _sample(record: Record, moments: Moments, time_ns: int, counts: Counts) -> S
         succeeded=counts.succeeded,
         failed=counts.failed,
         cancelled=counts.cancelled,
+        lost=counts.lost,
         span=(moments.first / 1e9, moments.last / 1e9),
     )
 
@@ -206,6 +203,7 @@ def _run_sample(run: RunRecord, counts: Counts) -> RunSample:
         counts.failed,
         counts.cancelled,
         running=counts.running,
+        lost=counts.lost,
     )
 
 

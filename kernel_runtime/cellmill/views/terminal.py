@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from cellmill.diagnostics.short_text import duration_text
-from cellmill.records.moments import Moments
+from cellmill.records.moments import Counts, Moments, final
 from cellmill.records.record import Record
 from cellmill.telemetry.text_bar import text_bar
 
@@ -27,7 +27,10 @@ def play(
     steps = max(1, min(int(length / speed / PAUSE), 10_000 if live else 20))
     for step in range(steps + 1):
         at = moments.first + (moments.last - moments.first) * step // steps
-        line = _line(record, moments, at)
+        counts = moments.at(at)
+        if step == steps:
+            counts = final(record.run, counts)
+        line = _line(record, counts, (at - moments.first) / 1e9)
         out.write(f"\r{line}\033[K" if live else f"{line}\n")
         out.flush()
         if step < steps:
@@ -36,12 +39,16 @@ def play(
         out.write("\n")
 
 
-def _line(record: Record, moments: Moments, at: int) -> str:
-    counts = moments.at(at)
-    states = {"d": counts.succeeded, "f": counts.failed, "c": counts.cancelled}
+def _line(record: Record, counts: Counts, elapsed: float) -> str:
+    states = {
+        "d": counts.succeeded,
+        "f": counts.failed - counts.lost,
+        "l": counts.lost,
+        "c": counts.cancelled,
+    }
     bar = text_bar(states, record.run.submitted, WIDTH)
-    elapsed = (at - moments.first) / 1e9
     failures = f", {counts.failed:,} failed" if counts.failed else ""
+    failures += f" ({counts.lost:,} lost)" if counts.lost else ""
     failures += f", {counts.cancelled:,} cancelled" if counts.cancelled else ""
     return (
         f"{record.run.name} [{bar}] {counts.over:,} of {record.run.submitted:,}{failures}, {counts.running:,} running, "

@@ -13,6 +13,7 @@ import cellmill
 from cellmill import BackendError, Executor
 from cellmill.records import figures
 from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 
 def fails_at_tens(x: int) -> int:
@@ -67,6 +68,32 @@ def test_a_run_of_this_kernel_and_one_without_journeys(
     text = cellmill.report(tmp_path / "inline.html").read_text()
     assert "7 tasks of double" in text
     assert "no journeys" in text
+
+
+def test_tasks_that_did_not_run_are_not_told_as_run(pool: Executor, tmp_path: Path) -> None:
+    with Executor(2) as executor:
+        executor.pause()
+        results = executor.map(tasks.double, range(20))
+        assert cellmill.cancel(cellmill.runs()[-1].id) == 20
+        del results
+    text = cellmill.report(tmp_path / "cancelled.html").read_text()
+    assert "0 of 20 tasks of double ran to an end on 2 workers" in text
+    assert "20 were cancelled" in text
+    assert "<b>0</b>tasks a second" in text
+    with cellmill.record(tmp_path):
+        failed = pool.options(name="first").submit(fails_at_tens, 0)
+        assert pool.options(name="then").submit(abs, failed).exception(SECONDS)
+    then = next(run for run in cellmill.runs(tmp_path) if run.name == "then")
+    assert "0 of 1 task of then ran to an end" in cellmill.report(tmp_path / "then.html", then).read_text()
+
+
+def test_results_from_the_cache_are_told_beside_the_tasks(pool: Executor, tmp_path: Path) -> None:
+    assert list(pool.options(memo=True).map(tasks.double, [1])) == [2]
+    assert list(pool.options(memo=True).map(tasks.double, [1, 3])) == [2, 6]
+    text = cellmill.report(tmp_path / "hits.html").read_text()
+    assert re.search(
+        r"1 task of double ran on 2 workers \(local\) in [^;]*, beside 1 result from the cache", text
+    )
 
 
 def test_curves_are_what_the_stamps_say(records: list[cellmill.Record]) -> None:

@@ -152,6 +152,19 @@ def test_a_worker_that_was_killed(pool: Executor, tmp_path: Path) -> None:
     words = _error(lambda: pool.submit(end_here, signal.SIGKILL).result(SECONDS), WorkerLostError)
     assert "If memory was short: fewer workers" in words
     assert "retries=1 runs such tasks again" in words
+    for words in (
+        _error(
+            lambda: pool.options(retries=2).submit(end_here, signal.SIGKILL).result(SECONDS), WorkerLostError
+        ),
+        _error(lambda: list(pool.options(retries=2).map(end_here, [signal.SIGKILL])), WorkerLostError),
+    ):
+        assert "The task was tried 3 times." in words
+        assert "retries=" not in words
+    words = _error(
+        lambda: pool.options(retries=1, timeout=0.05).submit(time.sleep, SECONDS).result(SECONDS),
+        TaskTimeoutError,
+    )
+    assert "or split the work. The task was tried 2 times." in words
     once = str(tmp_path / "once")
     assert pool.options(retries=1).submit(tasks.killed_once, once).result(SECONDS) == "here"
     assert pool.options(memory="1GB").submit(abs, -1).result(SECONDS) == 1

@@ -332,7 +332,7 @@ class Chunk:
         call = f"{function_name(self.stream.function)}({short_repr(self.items[place])})"
         call = outcomes.with_number(call, self._name(place))
         limit, stopped = self.stream.options.timeout, self.stream.host.stopped
-        return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, limit, stopped)
+        return outcomes.error_of(with_gil.CSCHED_TIMEOUT, None, call, limit, stopped, self.attempt + 1)
 
     def _lost(self, worker: int, element: int, status: int) -> None:
         """The worker died: results it had sent are kept, the element it ran fails, the others run elsewhere.
@@ -353,7 +353,10 @@ class Chunk:
                 self._timeout(culprit)
                 if status == with_gil.CSCHED_TIMEOUT
                 else outcomes.lost(
-                    stream.host.exit_of(worker), function_name(stream.function), short_repr(item)
+                    stream.host.exit_of(worker),
+                    function_name(stream.function),
+                    short_repr(item),
+                    self.attempt + 1,
                 )
             )
             self._put(good, len(self.items), state_map.CANCELLED if self.cancelled else state_map.QUEUED)

@@ -107,6 +107,11 @@ class FailureLog:
         ended = self._ended(slot)
         return number(int(ended.ticket)) if ended is not None else ""
 
+    def attempts_of(self, slot: int) -> int:
+        """How often the task in this slot has been tried."""
+        ended = self._ended(slot)
+        return int(ended.attempt) + 1 if ended is not None else 1
+
     def of_element(
         self, slot: int, place: int, error: BaseException, function: Any, form: str, attempts: int, item: Any
     ) -> None:

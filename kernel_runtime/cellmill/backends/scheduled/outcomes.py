@@ -68,8 +68,8 @@ def cancelled(item: Any = None) -> CancelledError:
     return error
 
 
-def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
-    """The worker died while it ran this call."""
+def lost(ended: Exit | None, name: str, arguments: str, attempts: int = 1) -> WorkerLostError:
+    """The worker died while it ran this call, for the last of so many ``attempts``."""
     by_signal = ended.signal if ended else None
     exitcode = ended.exitcode if ended else None
     peak = ended.peak_rss if ended else None
@@ -82,7 +82,7 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     shared = ended is not None and ended.shared
     extent = "So is what else ran in its process." if shared else "Only this task is lost."
     return WorkerLostError(
-        f"the worker that ran {name}({arguments}){number} {how}.{memory} {extent} {_next_step(ended)}{words}",
+        f"the worker that ran {name}({arguments}){number} {how}.{memory} {extent} {_next_step(ended, attempts)}{words}",
         task=task,
         function=name,
         arguments=arguments,
@@ -93,11 +93,11 @@ def lost(ended: Exit | None, name: str, arguments: str) -> WorkerLostError:
     )
 
 
-def _next_step(ended: Exit | None) -> str:
+def _next_step(ended: Exit | None, attempts: int) -> str:
     """Return what to do about a worker's end. Run again, a task that ends its process would mostly end the next one
     too.
     """
-    again = "retries=1 runs such tasks again."
+    again = _tried(attempts) or "retries=1 runs such tasks again."
     if ended is None or ended.reason:
         limit = next((each for each in LIMITS if ended is not None and each in ended.reason), "")
         if limit:
@@ -119,6 +119,11 @@ def _next_step(ended: Exit | None) -> str:
     )
 
 
+def _tried(attempts: int) -> str:
+    """Return how often a task was tried; "" where that was once: advice to try it again comes too late for others."""
+    return f"The task was tried {attempts:,} times." if attempts > 1 else ""
+
+
 def with_number(call: str, task: str) -> str:
     """A call at the begin of a sentence."""
     return f"{call}, task {task}," if task else call
@@ -135,18 +140,26 @@ def _last_lines(output: str) -> str:
 
 
 def error_of(
-    status: int, view: memoryview | None, name: str, timeout: float | None, stopped: str = STOPPED
+    status: int,
+    view: memoryview | None,
+    name: str,
+    timeout: float | None,
+    stopped: str = STOPPED,
+    attempts: int = 1,
 ) -> BaseException:
-    """The exception for a task that did not end with a value. ``stopped``: what became of one past its limit."""
+    """The exception for a task that did not end with a value. ``stopped``: what became of one past its limit;
+    ``attempts``: how often it was tried.
+    """
     if status == with_gil.CSCHED_ERROR and view is not None:
         return load_error(view)
     if status == with_gil.CSCHED_CANCELLED:
         return cancelled()
     if status == with_gil.CSCHED_TIMEOUT:
         limit = f" of {timeout:g} s" if timeout else ""
+        again = _tried(attempts)
+        step = f". {again}" if again else "; retries= would try it again."
         return TaskTimeoutError(
-            f"{name} ran past its time limit{limit}{stopped}. Raise timeout=, or split the work; retries= would try it "
-            "again."
+            f"{name} ran past its time limit{limit}{stopped}. Raise timeout=, or split the work{step}"
         )
     if status == with_gil.CSCHED_NOROOM:
         return PayloadError(
@@ -200,9 +213,10 @@ def cut_short(
     limit: float,
     task: str,
     stopped: str,
+    attempts: int,
 ) -> BaseException:
-    """The error of a task, such as "#12", whose worker ended so, or that ran past its limit of so many seconds.
-    ``stopped``: what became of it then.
+    """The error of a task, such as "#12", whose worker ended so, or that ran past its limit of so many seconds, at the
+    last of so many ``attempts``. ``stopped``: what became of it then.
     """
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
@@ -219,5 +233,5 @@ def cut_short(
     except Exception:
         arguments = "<arguments that cannot be shown>"
     if status == with_gil.CSCHED_LOST:
-        return lost(ended, name, arguments)
-    return error_of(status, None, with_number(f"{name}({arguments})", task), limit, stopped)
+        return lost(ended, name, arguments, attempts)
+    return error_of(status, None, with_number(f"{name}({arguments})", task), limit, stopped, attempts)

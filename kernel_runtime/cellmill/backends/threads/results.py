@@ -84,4 +84,5 @@ class ThreadResults(Results):
                 function=name,
                 arguments=arguments,
             )
-        return outcomes.error_of(done.status, None, text, done.time_ns / 1e9)
+        attempts = self._failures.attempts_of(done.slot)
+        return outcomes.error_of(done.status, None, text, done.time_ns / 1e9, attempts=attempts)

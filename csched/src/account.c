@@ -323,6 +323,14 @@ void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received,
     add_everywhere(accounts, &share, task);
 }
 
+void account_element_wasted(accounts_t *accounts, const task_t *task, uint64_t ran)
+{
+    if (of_this_work(accounts, task->ticket))
+        accounts->work.sums.wasted += ran;
+    if (task->run < accounts->run_count)
+        accounts->runs[task->run].sums.wasted += ran;
+}
+
 /* -- for views */
 
 CSCHED_EXPORT int csched_account_begin(csched_t *s)

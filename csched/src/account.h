@@ -86,5 +86,7 @@ void account_late_input(accounts_t *accounts, const task_t *task, uint64_t ticke
 void account_ended(accounts_t *accounts, const task_t *task, const result_entry_t *entry, worker_time_t *worker);
 /* An attempt ended without one: lost, at its limit, stopped, or to be retried. */
 void account_wasted(accounts_t *accounts, const task_t *task, uint64_t received, uint64_t ended, worker_time_t *worker);
+/* An element of `task`, which has ended and is accounted for, is such an attempt: it ran for so many nanoseconds. */
+void account_element_wasted(accounts_t *accounts, const task_t *task, uint64_t ran);
 
 #endif

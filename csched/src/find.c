@@ -392,9 +392,16 @@ CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t stat
     pthread_mutex_lock(&s->lock);
     const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
     bool over = task && task->state == TASK_DONE && task->row != NO_ROW && task->status <= CSCHED_NONE;
-    for (uint32_t i = 0; over && i < count; i++)
-        if (elements[i] < task->count)
-            journey_mark(&s->journey, task->row + elements[i], task->ticket, status);
+    bool nothing = status == CSCHED_RETRIED || status == CSCHED_TIMEOUT || status == CSCHED_CANCELLED;
+    for (uint32_t i = 0; over && i < count; i++) {
+        if (elements[i] >= task->count)
+            continue;
+        uint64_t ran = journey_mark(&s->journey, task->row + elements[i], task->ticket, status);
+        if (nothing && ran) { /* as a task that is retried, or stopped */
+            account_element_wasted(&s->accounts, task, ran);
+            run_times_wasted(&s->run_times, task, ran);
+        }
+    }
     for (uint32_t i = 0; over && i < count; i++)
         slowest_mark(&s->slowest, task->ticket, elements[i], status);
     pthread_mutex_unlock(&s->lock);

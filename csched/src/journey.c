@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "account.h"
 #include "pages.h"
 
 int journey_open(journey_t *journey, uint64_t rows)
@@ -106,14 +107,15 @@ static void set_apart(journey_t *journey, uint64_t row)
         *journey_took(journey, row) = APART;
 }
 
-void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status)
+uint64_t journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status)
 {
     csched_journey_t *found = journey_row(journey, row);
     if (row >= journey->written || found->ticket != ticket)
-        return;
+        return 0;
     found->status = (uint8_t)status;
     set_apart(journey, row);
     set_apart(journey, row + 1);
+    return ns_between(found->stamps[4], found->stamps[5]);
 }
 
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when)

@@ -58,8 +58,8 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
  * NO_WORKER: it did not run. `received`: when the worker took it. */
 uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
                                    uint64_t received);
-/* Changes the status of one row of a task, unless it was overwritten. */
-void journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
+/* Changes the status of one row of a task; returns how long it ran, in nanoseconds, 0 if it was overwritten. */
+uint64_t journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);
 /* Moves a cursor to the oldest row where its own was overwritten, and returns how many it missed. */
 uint64_t journey_missed(const journey_t *journey, uint64_t *cursor);

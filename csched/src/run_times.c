@@ -83,6 +83,16 @@ void run_times_ended(run_times_t *times, const task_t *task, const result_entry_
         add(of, i + 1 < entry->stamps ? ns_between(marks[i], marks[i + 1]) : share);
 }
 
+void run_times_wasted(run_times_t *times, const task_t *task, uint64_t ran)
+{
+    times_t *of = task->run < times->count ? times->of[task->run] : NULL;
+    if (!of || !of->steps[times_step(ran)])
+        return;
+    of->sums.tasks--;
+    of->sums.ran -= ran;
+    of->steps[times_step(ran)]--;
+}
+
 /* -- for views */
 
 CSCHED_EXPORT int csched_run_times(csched_t *s, uint32_t run, csched_run_times_t *sums, csched_run_step_t *steps)

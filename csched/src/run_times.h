@@ -33,5 +33,7 @@ void run_times_close(run_times_t *times);
 /* `task` has ended on a worker with a result of its own. `marks`: when each element began, and the end, if the entry
  * has as many. */
 void run_times_ended(run_times_t *times, const task_t *task, const result_entry_t *entry, const uint64_t *marks);
+/* An element of `task`, which has ended and is in the times, came to nothing: it is taken out again. */
+void run_times_wasted(run_times_t *times, const task_t *task, uint64_t ran);
 
 #endif

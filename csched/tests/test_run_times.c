@@ -59,6 +59,12 @@ static void elements_of_chunks_count_one_by_one(void)
     EQUAL(times.of[RUN]->sums.unpacked, 10);
     EQUAL(times.of[RUN]->steps[9], ELEMENTS - 1);
     EQUAL(times.of[RUN]->steps[times_step(900)], 1);
+    const task_t task = {.run = RUN};
+    run_times_wasted(&times, &task, 900);
+    run_times_wasted(&times, &task, 900); /* there is no other */
+    EQUAL(times.of[RUN]->sums.tasks, ELEMENTS - 1);
+    EQUAL(times.of[RUN]->sums.ran, 9 * (ELEMENTS - 1));
+    EQUAL(times.of[RUN]->steps[times_step(900)], 0);
     run_times_close(&times);
 }
 

@@ -223,6 +223,19 @@ def test_attempts_that_came_to_nothing_are_told(ex: Executor, tmp_path: object) 
     assert "of attempts that came to nothing" in found.sentence
 
 
+def test_attempts_at_elements_that_came_to_nothing_are_told_and_no_times_of_tasks(
+    ex: Executor, tmp_path: object
+) -> None:
+    paths = [f"{tmp_path}/{i}" for i in range(4)]
+    assert list(ex.options(retries=1).map(fails_once, paths, [0.02] * 4)) == [0.02] * 4
+    run = cellmill.runs()[-1]
+    for found in (of(ex), of(ex, run.id)):
+        assert found.tasks == 8
+        assert 0.08 <= found.wasted <= found.busy - 0.08
+    assert run.figures is not None
+    assert run.figures.tasks == 4
+
+
 def test_every_element_counts_however_many_there_are(ex: Executor) -> None:
     count = 300_000  # journeys are kept of 262,144
     assert sum(1 for _ in ex.map(tasks.double, range(count))) == count

@@ -229,7 +229,8 @@ enum { /* why a worker had no task */
        CSCHED_IDLE_CHAIN = 4, /* those that were left waited for results of others */
        CSCHED_IDLE_IMBALANCE = 5, /* those that were left ran on other workers, or were queued there */
        CSCHED_IDLE_LAST = 6, /* the same, with one that ran and no other left */
-       CSCHED_IDLE_REASONS = 7
+       CSCHED_IDLE_HELD = 7, /* those that were ready had to wait for resources, or for the end of a pause */
+       CSCHED_IDLE_REASONS = 8
 };
 
 typedef struct { /* how many workers there are from a moment on */
@@ -242,7 +243,8 @@ typedef struct { /* one attempt of a task, or chunk, on its way; nanoseconds on 
     uint64_t packed; /* when the kernel began to pack its arguments, or `submitted` */
     uint64_t submitted, ready, dispatched, received, returned;
     uint32_t worker;
-    uint32_t again; /* 1: an earlier attempt failed; this one is there since it was ready */
+    uint16_t again; /* 1: an earlier attempt failed; this one is there since it was ready */
+    uint16_t held; /* 1: it was ready and had to wait for resources, or for the end of a pause */
 } csched_spell_t;
 
 enum { CSCHED_RUN_STEPS = 672 };

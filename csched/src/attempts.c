@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "internal.h"
 #include "pages.h"
 
 enum { LITTLE = 1 << 14 }; /* attempts whose memory is kept for the next piece of work */
@@ -41,7 +42,8 @@ void attempts_ended(attempts_t *attempts, const accounts_t *accounts, const task
                                                        .received = entry->received,
                                                        .returned = entry->returned,
                                                        .worker = index,
-                                                       .again = task->attempt != 0};
+                                                       .again = task->attempt != 0,
+                                                       .held = (task->flags & FLAG_HELD) != 0};
 }
 
 int attempts_read(const attempts_t *attempts, uint32_t number, uint32_t first, uint32_t most, csched_spell_t *spells)

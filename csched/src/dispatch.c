@@ -107,10 +107,12 @@ static uint32_t choose(csched_t *s, const task_t *task)
 
 /* An idle worker is preferred: in a window, behind other tasks, the allocation would be held without use.  NO_CHOICE: no
  * worker has room; CHOOSE_AGAIN: a resource is missing, and the ready queue has entered a wait queue. */
-static uint32_t choose_allocated(csched_t *s, const task_t *task)
+static uint32_t choose_allocated(csched_t *s, task_t *task)
 {
     if (!resources_admit(&s->graph))
         return CHOOSE_AGAIN;
+    if (s->graph.ready.queues[task->queue].woken_by)
+        task->flags |= FLAG_HELD;
     uint32_t idle = idle_worker(s, warm_at(s, task));
     return idle != NO_CHOICE ? idle : choose(s, task);
 }

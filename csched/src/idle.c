@@ -1,6 +1,6 @@
 /* Why workers were idle: the attempts of a piece of work, followed from stage to stage in the order of time.  At each moment
- * the idle workers are given, one each, to what kept them so: first to tasks that were on their way, then to those queued
- * behind others, those that waited for inputs, those not submitted yet; the rest was for want of tasks. */
+ * the idle workers are given, one each, to what kept them so: first to tasks that were on their way, then to those that
+ * had to wait for resources or a pause, those queued behind others, those that waited for inputs, those not submitted yet; the rest was for want of tasks. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@ typedef struct {
     uint64_t at;
     uint32_t worker;
     uint16_t state; /* the one that it comes to */
-    uint16_t fresh; /* it was in no state before */
+    uint8_t fresh; /* it was in no state before */
+    uint8_t held;
 } change_t;
 
 typedef struct {
@@ -24,6 +25,7 @@ typedef struct {
 
 typedef struct {
     uint64_t of_state[STATES]; /* attempts */
+    uint64_t held; /* of those that are ready */
     queued_t *queues; /* of the workers */
     uint64_t running; /* workers that run one */
     uint64_t to_come; /* workers that run none, and have one in their queue */
@@ -56,7 +58,8 @@ static change_t *add_changes(change_t *change, const csched_spell_t *spell)
         uint64_t time = times[state - PACKED];
         at = time > at ? time : at; /* the clock of a worker elsewhere is estimated */
         *change++ =
-            (change_t){.at = at, .worker = spell->worker, .state = state, .fresh = spell->again && state == READY};
+            (change_t){.at = at, .worker = spell->worker, .state = state, .fresh = spell->again && state == READY,
+                       .held = spell->held != 0};
     }
     return change;
 }
@@ -76,6 +79,7 @@ static void apply(moment_t *m, const change_t *change)
 {
     m->of_state[change->state - 1] -= !change->fresh;
     m->of_state[change->state]++;
+    m->held += (uint64_t)(change->held && change->state == READY) - (change->held && change->state == SENT);
     if (change->state <= READY)
         return;
     queued_t *queue = &m->queues[change->worker];
@@ -96,7 +100,8 @@ static uint64_t take(uint64_t *idle, uint64_t most)
 static void add_idle(const moment_t *m, uint64_t time, uint64_t *sums)
 {
     uint64_t rest = m->workers > m->running ? m->workers - m->running : 0;
-    sums[CSCHED_IDLE_DELIVERY] += time * take(&rest, m->to_come + m->of_state[READY]);
+    sums[CSCHED_IDLE_DELIVERY] += time * take(&rest, m->to_come + m->of_state[READY] - m->held);
+    sums[CSCHED_IDLE_HELD] += time * take(&rest, m->held);
     sums[CSCHED_IDLE_IMBALANCE] += time * take(&rest, m->behind);
     sums[CSCHED_IDLE_CHAIN] += time * take(&rest, m->of_state[WAITS]);
     uint64_t packed = m->of_state[PACKED];

@@ -28,7 +28,8 @@ enum { /* task_t.flags */
        FLAG_RETRY_ASKED = 8, /* and has not answered yet */
        FLAG_ALONE = 16,      /* it is the only task of its pack (lane.c) */
        FLAG_DEMANDS = 32,    /* it asks for resources */
-       FLAG_ALLOCATED = 64   /* it holds them */
+       FLAG_ALLOCATED = 64,  /* it holds them */
+       FLAG_HELD = 128       /* it was ready and had to wait for them, or in a pause */
 };
 
 typedef struct { /* one entry of a worker's task ring, as the kernel remembers it */
@@ -139,6 +140,7 @@ struct csched {
     const policy_t *policy;
     policy_state_t policy_state;
     bool paused, closed;
+    uint64_t resumed;       /* when the last pause ended */
     uint64_t looked_at;     /* when recall_from_behind last looked at what runs */
     uint64_t passed_ticket; /* the first task in the queue, and how often another one went before it (look_ahead) */
     uint32_t passed;

@@ -7,8 +7,10 @@
 CSCHED_EXPORT int csched_pause(csched_t *s, int on)
 {
     pthread_mutex_lock(&s->lock);
-    s->paused = on != 0;
     clock_refresh(s);
+    if (s->paused && !on)
+        s->resumed = s->now;
+    s->paused = on != 0;
     dispatch(s);
     pthread_mutex_unlock(&s->lock);
     return CSCHED_OK;

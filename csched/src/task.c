@@ -248,7 +248,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     if (task->flags & FLAG_ALLOCATED)
         allocation_return(s, task);
     task->attempt++;
-    task->flags &= (uint8_t)~FLAG_OVERDUE; /* each attempt has the full limit */
+    task->flags &= (uint8_t)~(FLAG_OVERDUE | FLAG_HELD); /* each attempt has the full limit */
     if (!(task->flags & FLAG_ASK_RETRY))
         task_ready(s, slot);
     return true;

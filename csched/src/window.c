@@ -215,6 +215,8 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
         at = place_inputs(s, inputs, (ref_t *)(head + 1), (uint8_t *)entry, at);
     place(s, &head->payload, task->payload, (uint8_t *)entry, at);
     task->dispatched = now;
+    if (task->ready < s->resumed)
+        task->flags |= FLAG_HELD;
     task->worker = (uint16_t)index;
     task->state = TASK_SENT;
     ring_commit(&worker->tasks);

@@ -6,7 +6,7 @@
 static csched_spell_t spell(uint32_t worker, uint64_t submitted, uint64_t ready, uint64_t sent, uint64_t start,
                             uint64_t end)
 {
-    return (csched_spell_t){submitted, submitted, ready, sent, start, end, worker, 0};
+    return (csched_spell_t){submitted, submitted, ready, sent, start, end, worker, 0, 0};
 }
 
 /* One that was there from the start and went at once from the kernel to its worker. */
@@ -130,7 +130,7 @@ static void a_second_attempt_was_not_there_before_the_first_one_failed(void)
 /* The rule, moment by moment, without sums that are kept up. */
 static void add_moment(const csched_spell_t *spells, uint32_t count, uint32_t workers, uint64_t now, uint64_t *into)
 {
-    uint32_t later = 0, packed = 0, waits = 0, ready = 0, sent[8] = {0}, runs[8] = {0}, known[8] = {0};
+    uint32_t later = 0, packed = 0, waits = 0, ready = 0, held = 0, sent[8] = {0}, runs[8] = {0}, known[8] = {0};
     for (uint32_t i = 0; i < count; i++) {
         const csched_spell_t *at = &spells[i];
         known[at->worker] = 1;
@@ -141,7 +141,7 @@ static void add_moment(const csched_spell_t *spells, uint32_t count, uint32_t wo
         else if (now < at->ready)
             waits += !at->again;
         else if (now < at->dispatched)
-            ready++;
+            *(at->held ? &held : &ready) += 1;
         else if (now < at->received)
             sent[at->worker]++;
         else if (now < at->returned)
@@ -158,13 +158,14 @@ static void add_moment(const csched_spell_t *spells, uint32_t count, uint32_t wo
         int reason;
         uint32_t most;
     } order[] = {{CSCHED_IDLE_DELIVERY, to_come + ready},
+                 {CSCHED_IDLE_HELD, held},
                  {CSCHED_IDLE_IMBALANCE, behind},
                  {CSCHED_IDLE_CHAIN, waits},
                  {packed ? CSCHED_IDLE_PACKING : CSCHED_IDLE_SUBMISSION, later + packed},
                  {CSCHED_IDLE_UNUSED, unused},
                  {running == 1 && !behind ? CSCHED_IDLE_LAST : CSCHED_IDLE_IMBALANCE, UINT32_MAX}};
     uint32_t rest = workers - running;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         uint32_t part = rest < order[i].most ? rest : order[i].most;
         into[order[i].reason] += part;
         rest -= part;
@@ -184,6 +185,7 @@ static void sums_are_those_of_each_moment(void)
             spells[i] = spell((uint32_t)(next_random(&random) % 8), at[1], at[2], at[3], at[4], at[5]);
             spells[i].packed = at[0];
             spells[i].again = next_random(&random) % 5 == 0;
+            spells[i].held = next_random(&random) % 4 == 0;
         }
         uint64_t expected[CSCHED_IDLE_REASONS] = {0};
         for (uint64_t now = 0; now < 25; now++)

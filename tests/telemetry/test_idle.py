@@ -34,6 +34,27 @@ def test_the_sum_is_the_idle_time() -> None:
     assert [words for share, words in found.words() if share] == ["idle while the last task ran"]
 
 
+def test_resources_and_pauses_are_told_from_slow_delivery() -> None:
+    with Executor(2, resources={"gpu": 1}) as pool:
+        pool.run_on_workers(int)
+        wait([pool.options(resources={"gpu": 1}).submit(sleeps, PAUSE / 5) for _ in range(4)])
+        reasons = cellmill.account(None, pool).reasons
+        assert reasons is not None
+        assert (
+            reasons.held >= 0.6 * PAUSE / 5 * 3 > 10 * reasons.delivery
+        )  # one worker, while the other one had it
+    with Executor(1) as pool:
+        pool.run_on_workers(int)
+        pool.pause()
+        late = pool.submit(brief, 1)
+        time.sleep(PAUSE)
+        pool.resume()
+        assert late.result() == 1
+        reasons = cellmill.account(None, pool).reasons
+        assert reasons is not None
+        assert reasons.held >= PAUSE > 10 * reasons.delivery
+
+
 @pytest.mark.parametrize("chunksize", [1, None], ids=["single", "chunks"])
 def test_many_tasks_and_a_slow_last_one(chunksize: int | None) -> None:
     with Executor(max_workers=2) as pool:

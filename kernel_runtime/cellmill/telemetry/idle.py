@@ -22,6 +22,7 @@ class Idle:
     chain: float = 0.0  # the tasks that were left waited for results of others
     imbalance: float = 0.0  # the tasks that were left ran on other workers, or were queued there
     last: float = 0.0  # the same, with one task that ran and no other left
+    held: float = 0.0  # tasks were ready and had to wait for resources, or for the end of a pause
 
     @property
     def seconds(self) -> float:
@@ -54,6 +55,7 @@ _WORDS = {  # what workers were, by reason
     "chain": "idle while tasks waited for results of others",
     "imbalance": "idle beside workers that had more to do",
     "last": "idle while the last task ran",
+    "held": "idle while ready tasks waited for resources, or for the end of a pause",
 }
 
 

@@ -417,7 +417,7 @@ class Account(TypedDict):
 
 class IdleTime(TypedDict):
     """Time of workers without a task, and its reason."""
-    reason: str  # unused, submission, packing, delivery, chain, imbalance or last
+    reason: str  # unused, submission, packing, delivery, chain, imbalance, last or held
     what: str  # the same in the words of the sentence
     seconds: float  # worker-seconds
 

@@ -503,7 +503,7 @@ export interface Account {
 
 /** Time of workers without a task, and its reason. */
 export interface IdleTime {
-  /** unused, submission, packing, delivery, chain, imbalance or last */ readonly reason: string;
+  /** unused, submission, packing, delivery, chain, imbalance, last or held */ readonly reason: string;
   /** the same in the words of the sentence */ readonly what: string;
   /** worker-seconds */ readonly seconds: number;
 }

@@ -48,6 +48,7 @@ def test_pause_resume_restart_and_stop(notebook: Notebook) -> None:
     assert notebook.value("f(2).result(60)") == "2"
     notebook.run("%cellmill pause").ok()
     notebook.run("never = [f(3), f(4)]").ok()
+    assert "0 running, 2 waiting" in notebook.run("%cellmill").ok().text
     assert notebook.run("%cellmill stop").ok().stdout == "cancelled 2 tasks that had not begun\n"
     notebook.run("%cellmill resume").ok()
     assert notebook.value("never[0].cancelled(), f(3).result(60)") == "(True, 3)"

@@ -88,7 +88,7 @@ class Status:
         executor = cellmill.default_executor()
         stats = executor.stats()
         done = f"{stats.done:,} of {stats.total:,}"
-        counts = f"{done} done, {stats.running:,} running, {stats.waiting:,} waiting"
+        counts = f"{done} done, {stats.running:,} running, {stats.waiting + stats.queued:,} waiting"
         if stats.stopping:
             counts += f", {stats.stopping:,} of them stopping"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"

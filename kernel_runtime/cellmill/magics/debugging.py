@@ -23,7 +23,7 @@ def debug(line: Line, command: Word, arguments: list[Word]) -> str:
             raise cellmill.UsageError(
                 "of this task no failure is kept; the panel's table lists those that are"
                 if numbers
-                else "no task has failed so far"
+                else "no task of these workers has failed so far"
             )
         function, args, kwargs = found.call()
     except cellmill.CellmillError as error:

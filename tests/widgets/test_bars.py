@@ -124,7 +124,10 @@ def test_what_was_cancelled_is_not_done() -> None:
     assert 'font-color2, #616161)">164 cancelled</span>' in markup
     widths = re.findall(r"width:([\d.]+)%", markup)
     assert widths == ["11.67", "0.33", "54.67"]
-    assert text(total([ended, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"
+    later = replace(ended, began=2.0)
+    assert text(total([later, ended])) == "2 more runs: 72 done in 4.0 s (18.0/s), 328 cancelled"
+    beside = replace(ended, began=1.0)
+    assert text(total([ended, beside])) == "2 more runs: 72 done in 3.0 s (24.0/s), 328 cancelled"
 
 
 def test_the_bar_of_a_terminal_tells_states_apart() -> None:

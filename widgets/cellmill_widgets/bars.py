@@ -189,7 +189,7 @@ def total(views: Sequence[View]) -> View:
     finished = all(view.finished for view in views)
     totals = [view.over if view.finished else view.total for view in views]
     known = [each for each in totals if each is not None]
-    elapsed = sum(view.elapsed for view in views) if finished else max(view.elapsed for view in views)
+    elapsed = _together(views) if finished else max(view.elapsed for view in views)
     return View(
         name=f"{len(views):,} more run{'s' if len(views) != 1 else ''}",
         done=sum(view.done for view in views),
@@ -206,6 +206,16 @@ def total(views: Sequence[View]) -> View:
         began=min(view.began for view in views),
         failures=picture.merged([view.failures for view in views]),
     )
+
+
+def _together(views: Sequence[View]) -> float:
+    """Seconds in which any of them went on: they may have gone on beside each other."""
+    seconds, until = 0.0, 0.0
+    for view in sorted(views, key=lambda view: view.began):
+        end = view.began + view.elapsed
+        seconds += max(0.0, end - max(view.began, until))
+        until = max(until, end)
+    return seconds
 
 
 def listing(views: Sequence[View], note: str = "") -> str:

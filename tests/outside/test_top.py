@@ -21,7 +21,9 @@ from textual.widgets import Static
 
 import cellmill
 from cellmill import cli
-from cellmill.outside.kernel import Pace
+from cellmill.outside import kernel
+from cellmill.outside.folder import Served
+from cellmill.outside.kernel import COUNTS, Pace
 from cellmill.outside.top.app import Top
 from cellmill.outside.top.listing import Listing
 from cellmill.outside.top.text import rate_text, time_text
@@ -263,6 +265,35 @@ def test_a_pace_is_that_of_the_last_seconds() -> None:
     assert pace.look(2.0, 20) == 10.0
     assert pace.look(4.0, 20) == 0.0
     assert pace.look(4.0, 99) == 0.0  # the same moment
+
+
+def test_what_is_cancelled_is_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [
+        (0, 0, 0),
+        (1, 2, 50),
+        (2, 4, 90),
+    ]  # seconds, and how many have succeeded and are cancelled by then
+
+    def look(_: object, most: int) -> dict[str, Any]:
+        at, succeeded, cancelled = looks.pop(0)
+        counts = dict.fromkeys(COUNTS, 0) | {"submitted": 100, "succeeded": succeeded, "cancelled": cancelled}
+        run = {**counts, "id": 1, "finished": False, "total": 100, "outstanding": 100 - succeeded - cancelled}
+        told = {
+            "executor": 1,
+            "at": at * 10**9,
+            "age": 0.0,
+            "backend": "local",
+            "workers": [],
+            "journeys": [],
+        }
+        return {"executors": [{**told, "stats": counts | {"paused": False}, "runs": [run]}]}
+
+    monkeypatch.setattr(kernel.Attached, "look", look)
+    monkeypatch.setattr(kernel.Attached, "__init__", lambda *_: None)
+    following = kernel.Following(Served(1, "x", 0.0, Path()))
+    seen = [following.look() for _ in range(3)][-1]
+    assert seen.rate == 2.0
+    assert [run["left"] for run in seen.runs] == [3.0]
 
 
 def test_times_and_rates_in_words() -> None:

@@ -96,6 +96,19 @@ def test_results_from_the_cache_are_told_beside_the_tasks(pool: Executor, tmp_pa
     )
 
 
+def test_cancelled_tasks_are_no_throughput(tmp_path: Path) -> None:
+    with Executor(1) as executor, cellmill.record(tmp_path):
+        executor.pause()
+        calls = [executor.options(name="call").submit(abs, -1) for _ in range(50)]
+        assert all(call.cancel() for call in calls[1:])
+        executor.resume()
+        assert calls[0].result(SECONDS) == 1
+    record = cellmill.open_record(cellmill.runs(tmp_path)[0])
+    assert len(record) == 50
+    curves = figures.Figures(record).curves
+    assert float(curves["rate"].sum() * curves["at"][1]) == pytest.approx(1, abs=0.01)
+
+
 def test_curves_are_what_the_stamps_say(records: list[cellmill.Record]) -> None:
     found = figures.Figures(records[0])
     rows = list(records[0].journeys())

@@ -20,7 +20,7 @@ COUNTS = ("submitted", "waiting", "queued", "running", "succeeded", "failed", "l
 
 
 class Pace:
-    """How many tasks end in a second, over the last seconds."""
+    """How many tasks run to an end in a second, over the last seconds."""
 
     def __init__(self, span: float) -> None:
         self._span = span
@@ -102,7 +102,7 @@ class Following:
     def _rate(self, executor: dict[str, Any]) -> float | None:
         stats = executor["stats"]
         pace = self._paces.setdefault(executor["executor"], Pace(SPAN))
-        return pace.look(executor["at"] / 1e9, stats["succeeded"] + stats["failed"] + stats["cancelled"])
+        return pace.look(executor["at"] / 1e9, _ran(stats))
 
     def _runs(self, executors: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
         for each in executors:
@@ -113,9 +113,14 @@ class Following:
         """Return the seconds that it still takes at its present pace; None where that, or its end, is not known."""
         if run["id"] is None:
             return None
-        over = run["succeeded"] + run["failed"] + run["cancelled"]
-        pace = self._paces_of_runs.setdefault(run["id"], Pace(PACE)).look(at, over)
+        pace = self._paces_of_runs.setdefault(run["id"], Pace(PACE)).look(at, _ran(run))
         return run["outstanding"] / pace if pace and run["total"] is not None else None
+
+
+def _ran(counts: dict[str, Any]) -> int:
+    """Return how many tasks ran to an end: cancelled ones would be a pace that no work has."""
+    ended: int = counts["succeeded"] + counts["failed"]
+    return ended
 
 
 def _memory_of(backend: str, pid: int | None) -> int | None:

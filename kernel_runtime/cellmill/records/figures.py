@@ -19,6 +19,7 @@ BUCKETS = 400  # of a worker's row, where tasks are too many to be drawn one by 
 MOST_FUNCTIONS = 8
 MOST_BARS = 2500  # tasks that a timeline draws one by one
 _RETRIED = STATUSES.index("retried")
+_NOT_RUN = [STATUSES.index("cancelled"), STATUSES.index("dependency")]
 _DONE = [number for number, name in enumerate(STATUSES) if name == "done"]
 
 
@@ -52,6 +53,12 @@ class Figures:
     def _times(self, stage: int, where: Any) -> np.ndarray:
         return np.sort(self._stamps[where, stage] - np.uint64(self.origin)) / 1e9
 
+    def _over(self, where: Any) -> np.ndarray:
+        """When these tasks were over: at the end of their run, or with their result where that is not known."""
+        return np.sort(
+            np.concatenate([self._times(5, self._ran & where), self._times(7, ~self._ran & where)])
+        )
+
     @cached_property
     def length(self) -> float:
         """From the first submission to the last end."""
@@ -65,12 +72,10 @@ class Figures:
         submitted = self._times(0, (self._stamps[:, 0] > 0) & (self._rows["attempt"] == 0))
         started, ended = self._times(4, self._ran), self._times(5, self._ran)
         final = self._rows["status"] != _RETRIED
-        over = np.sort(
-            np.concatenate([self._times(5, self._ran & final), self._times(7, ~self._ran & final)])
-        )
+        over, done = self._over(final), self._over(final & ~np.isin(self._rows["status"], _NOT_RUN))
         counts = [np.searchsorted(each, at, side="right") for each in (submitted, started, ended, over)]
         running = np.maximum(0, counts[1] - counts[2])
-        rate = np.diff(counts[3], prepend=0) / (at[1] - at[0])
+        rate = np.diff(np.searchsorted(done, at, side="right"), prepend=0) / (at[1] - at[0])
         rate[0] = 0
         return {
             "at": at,

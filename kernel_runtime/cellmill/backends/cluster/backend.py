@@ -13,6 +13,7 @@ from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
 from ..scheduled.mapping import streams_of
+from ..scheduled.outcomes import TOLD
 from ..scheduled.protocols import Receiver
 from ..scheduled.resource_use import ResourceUse
 from ..scheduled.scheduler import Closed
@@ -23,7 +24,7 @@ from .measuring import Measuring
 from .output import PlaceListener
 from .pool import LanePool
 from .profiling import RemoteProfiling
-from .results import TOLD, ClusterResults, ClusterSender
+from .results import ClusterResults, ClusterSender
 from .sharing import ClusterSharing
 from .shipping import Shipping
 from .stopping import RemoteStopper

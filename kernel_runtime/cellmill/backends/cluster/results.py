@@ -11,6 +11,7 @@ from ...futures import Future
 from ...serialization.payload import Encoded
 from ..scheduled.chunks import Chunk
 from ..scheduled.failure_log import FailureLog
+from ..scheduled.outcomes import TOLD
 from ..scheduled.results import Results
 from ..scheduled.scheduler import Completion, Scheduler, with_gil
 from ..scheduled.sender import Sender, SenderHost
@@ -19,7 +20,6 @@ from ..scheduled.worker_exit import Exit
 from .values.proxies import Keeper, Kept
 
 ENDED = (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE, with_gil.CSCHED_ERROR)  # by themselves
-TOLD = " and was told to stop; what it still returns is dropped"  # of a task past its limit: it may not hear that
 KeeperOf = Callable[[], Keeper | None]  # the backend's keeper, once there is one
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .worker_exit import Exit
 
 STOPPED = " and was stopped, with all that it had started"
+TOLD = " and was told to stop; what it still returns is dropped"  # in a thread, or elsewhere: it may not hear
 LIMITS = ("memory_per_worker", "memory_limit")  # one is in the reason for which a worker was ended
 _OF_NATIVE_CODE = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 ITEM = "_cellmill_item"  # of an element that was cancelled

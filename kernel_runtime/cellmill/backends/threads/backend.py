@@ -18,6 +18,7 @@ from ..inline import InlineBackend
 from ..map_iterator import MapIterator
 from ..map_options import MapOptions
 from ..scheduled.backend import ScheduledBackend
+from ..scheduled.outcomes import TOLD
 from ..scheduled.resource_use import ResourceUse
 from . import task_streams
 from .call import Call
@@ -42,6 +43,7 @@ class ThreadsBackend(ScheduledBackend):
 
     name = "threads"
     payloads = False
+    stopped = TOLD
     pool: ThreadPool
     stopper: ThreadStopper
     listener: ThreadListener

@@ -23,6 +23,8 @@ UNKNOWN = MemoryError("the error of the task could not be kept")
 class ThreadResults(Results):
     """Calls go with the slots of their tasks, once those are committed."""
 
+    stopped = outcomes.TOLD
+
     def __init__(
         self,
         scheduler: Scheduler,
@@ -85,4 +87,4 @@ class ThreadResults(Results):
                 arguments=arguments,
             )
         attempts = self._failures.attempts_of(done.slot)
-        return outcomes.error_of(done.status, None, text, done.time_ns / 1e9, attempts=attempts)
+        return outcomes.error_of(done.status, None, text, done.time_ns / 1e9, self.stopped, attempts)

@@ -272,6 +272,7 @@ def test_what_is_cancelled_is_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
         (0, 0, 0),
         (1, 2, 50),
         (2, 4, 90),
+        (3, 4, 90),
     ]  # seconds, and how many have succeeded and are cancelled by then
 
     def look(_: object, most: int) -> dict[str, Any]:
@@ -286,14 +287,17 @@ def test_what_is_cancelled_is_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
             "workers": [],
             "journeys": [],
         }
-        return {"executors": [{**told, "stats": counts | {"paused": False}, "runs": [run]}]}
+        return {"executors": [{**told, "stats": counts | {"paused": at == 3}, "runs": [run]}]}
 
     monkeypatch.setattr(kernel.Attached, "look", look)
     monkeypatch.setattr(kernel.Attached, "__init__", lambda *_: None)
     following = kernel.Following(Served(1, "x", 0.0, Path()))
-    seen = [following.look() for _ in range(3)][-1]
-    assert seen.rate == 2.0
-    assert [run["left"] for run in seen.runs] == [3.0]
+    seen = [following.look() for _ in range(4)]
+    assert seen[2].rate == 2.0
+    assert [run["left"] for look in seen[2:] for run in look.runs] == [
+        3.0,
+        None,
+    ]  # in a pause nothing tells it
 
 
 def test_times_and_rates_in_words() -> None:

@@ -260,6 +260,20 @@ def test_nothing_is_promised_while_paused_or_of_unknown_length() -> None:
         results.close()
 
 
+def test_a_pause_is_no_pace_of_what_comes_then() -> None:
+    with Executor(1) as executor:
+        remaining = executor._backend.observer._remaining  # type: ignore[union-attr]
+        for moment, spent in ((0.0, 0.0), (60.0, 0.6)):
+            remaining._pace.push(moment, spent, 1)
+        assert remaining._pace.workers == pytest.approx(0.01)
+        executor.pause()
+        waits = executor.submit(tasks.double, 1)
+        assert left_of(executor) is None
+        assert remaining._pace.workers is None
+        executor.resume()
+        assert waits.result(SECONDS) == 2
+
+
 def test_a_task_that_runs_far_longer_than_those_before_makes_a_bound_of_it() -> None:
     known = {1: Backlog("f", 1, ended=9, spent=0.9, elapsed=(8.0,)), 2: Backlog("g", 1, ended=1, spent=4.0)}
     found = time_left(known, NOTHING, 2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import weakref
 from ast import literal_eval
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +13,11 @@ from xml.etree import ElementTree
 import nbformat
 from nbclient import NotebookClient
 
-from cellmill_widgets.progress import SHOWN_AFTER
+from cellmill import Executor
+from cellmill.cell_output.printed import Printed
+from cellmill.run_registry import active_runs
+from cellmill_widgets.progress import SHOWN_AFTER, _Cell
+from cellmill_widgets.terminal import Terminal
 from tests.support.notebook import Notebook, Output
 
 WAIT = """
@@ -90,6 +96,18 @@ def test_several_runs_tell_the_time_that_is_left_for_all(notebook: Notebook) -> 
     assert shown.count(" left") == 1
     [final] = notebook.finish(output).ok().texts()
     assert "left" not in final
+
+
+def test_no_time_left_is_told_in_a_pause() -> None:
+    with Executor(1) as executor:
+        executor.pause()
+        results = executor.map(abs, range(-50, 0))
+        cell = _Cell(Terminal(), Printed())
+        cell.add(active_runs()[-1], weakref.ref(executor._backend))
+        (view,) = cell.poll(time.monotonic() + 10)
+        assert replace(view, done=10, rate=1.0).remaining is None
+        executor.resume()
+        assert len(list(results)) == 50
 
 
 def test_runs_stand_in_the_order_in_which_they_began(notebook: Notebook) -> None:

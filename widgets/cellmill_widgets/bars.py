@@ -46,7 +46,7 @@ class View:
     rate: float = 0.0
     finished: bool = False
     shared: bool = False
-    """Other runs go on beside it, or it waits for them."""
+    """Other runs go on beside it, or it waits for them, or for the end of a pause."""
     running: int = 0
     began: float = 0.0
     failures: tuple[FailureCount, ...] = ()
@@ -90,7 +90,7 @@ class View:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds to go at the present rate; None beside other runs, with which it shares the workers."""
+        """Seconds to go at the present rate; None beside other runs, which share the workers, and in a pause."""
         if self.total is None or self.finished or self.shared or self.rate <= 0:
             return None
         return max(0, self.total - self.over) / self.rate

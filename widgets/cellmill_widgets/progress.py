@@ -129,9 +129,13 @@ class _Cell:
             elif late:
                 self._keep(view)
         self.tracks = going
-        if len(going) > 1:
+        if len(going) > 1 or self._paused():
             views = [replace(view, shared=True) for view in views]
         return sorted([*self.ended, *views], key=lambda view: view.began)
+
+    def _paused(self) -> bool:
+        found = [reference() for reference in self.backends]
+        return any(each is not None and each.observer is not None and each.observer.paused for each in found)
 
     def _keep(self, view: View) -> None:
         self.ended.append(view)

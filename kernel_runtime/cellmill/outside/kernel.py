@@ -107,7 +107,8 @@ class Following:
     def _runs(self, executors: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
         for each in executors:
             for run in each["runs"]:
-                yield {**run, "left": None if run["finished"] else self._left(run, each["at"] / 1e9)}
+                resting = run["finished"] or each["stats"]["paused"]
+                yield {**run, "left": None if resting else self._left(run, each["at"] / 1e9)}
 
     def _left(self, run: dict[str, Any], at: float) -> float | None:
         """Return the seconds that it still takes at its present pace; None where that, or its end, is not known."""

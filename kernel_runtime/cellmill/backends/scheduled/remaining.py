@@ -66,6 +66,7 @@ class Remaining:
             if over or self.paused:
                 self._said, self._next = None, 0.0
                 self._picture = None
+                self._pace = Pace()  # a pause, or the time between pieces of work, is no pace
                 return None
             if now >= self._next:
                 began = time.thread_time()

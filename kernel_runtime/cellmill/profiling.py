@@ -7,7 +7,7 @@ from types import TracebackType
 from .backends._protocol import Profiling
 from .diagnostics.boundary import bounded
 from .diagnostics.places import place_of
-from .diagnostics.short_text import duration_text
+from .diagnostics.short_text import counted, duration_text
 from .errors import UsageError
 from .executor import Executor, default_executor
 from .telemetry.profile import Bar
@@ -87,7 +87,7 @@ class Profiler:
         if not flame.bars:
             return f"profile: {state}, no samples"
         head = (
-            f"profile: {state}, {flame.samples:,} samples of {duration_text(flame.seconds)} in your code; "
+            f"profile: {state}, {counted(flame.samples, 'sample')} of {duration_text(flame.seconds)} in your code; "
             "share and seconds with what a function calls"
         )
         note = [self._profiling.note] if self._profiling.note else []

@@ -77,8 +77,8 @@ def test_batch_culprit_of_single_calls(pool: Executor) -> None:
         (lambda items: [*items, 1], "returned 2 results"),
         (lambda items: None, "returned a NoneType"),
         (lambda items: 5, "returned a int"),
-        (lambda items: "x" * len(items), "returned 1 results"),
-        (lambda items: dict.fromkeys(items), "returned 1 results"),
+        (lambda items: "x" * len(items), "was given 1 item and returned a str"),
+        (lambda items: dict.fromkeys(items), "returned a dict"),
     ],
 )
 def test_batch_of_wrong_length(ex: Executor, wrong: Callable[[list[int]], Any], message: str) -> None:

@@ -115,9 +115,8 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     except KeyboardInterrupt:
         apply(ip, plan, harvest)
         if plan.sites:
-            say(
-                f"%%pfor was stopped; the effects of its first {len(harvest.logs):,} items are done, of no others"
-            )
+            done = counted(len(harvest.logs), "item")
+            say(f"%%pfor was stopped; the effects of its first {done} are done, of no others")
         raise
     except Exception:
         raise

@@ -15,6 +15,7 @@ from typing import Any
 from ..backends._protocol import Backend, Part
 from ..diagnostics import notices
 from ..diagnostics.failure_counts import FailureCount
+from ..diagnostics.short_text import counted
 from ..errors import in_words
 from ..history import RunRecord
 from ..run_registry import Run
@@ -263,7 +264,7 @@ class RunRecorder(Follower):
 
     def __repr__(self) -> str:
         state = "ended" if self._over else "recording"
-        return f"<cellmill.RunRecorder {self.folder}, {self.count} runs, {state}>"
+        return f"<cellmill.RunRecorder {self.folder}, {counted(self.count, 'run')}, {state}>"
 
 
 _current: RunRecorder | None = None

@@ -24,6 +24,7 @@ from ..by_value.references import (
 )
 from ..by_value.watched import Watched, process_look_of
 from ..by_value.worker_data import put_own
+from ..diagnostics.short_text import counted
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
 from . import payload, read_only
@@ -154,11 +155,12 @@ def check_batch(name: str, values: Any, count: int) -> Any:
         length = len(values)
     except TypeError:
         length = -1
-    if length != count or isinstance(values, (str, bytes, dict, set)):
-        what = f"{length} results" if length >= 0 else f"a {type(values).__name__}"
+    no_list = length < 0 or isinstance(values, (str, bytes, dict, set))
+    if length != count or no_list:
+        what = f"a {type(values).__name__}" if no_list else counted(length, "result")
         raise UsageError(
-            f"the batch function {name} was given {count} items and returned {what}; with batch=True a function "
-            "takes a list and returns a list of the same length"
+            f"the batch function {name} was given {counted(count, 'item')} and returned {what}; with batch=True a "
+            "function takes a list and returns a list of the same length"
         )
     return values
 

@@ -16,6 +16,7 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Button, Footer, Label, Sparkline, Static
 
+from ...diagnostics.short_text import counted
 from ...errors import CellmillError
 from ...telemetry.text_bar import shares
 from ..folder import Served
@@ -242,7 +243,7 @@ class Top(App[None]):
             self._say(str(error))
             return
         self._say("")
-        self.notify(said.format(f"{found:,}" if isinstance(found, int) else ""))
+        self.notify(said.format(counted(found, "task") if isinstance(found, int) else ""))
         self._show(await self._ask(self._watch.look))
 
     async def action_pause(self) -> None:
@@ -261,7 +262,7 @@ class Top(App[None]):
         elif run["finished"]:
             self.notify(f"Run {run['id']} ({run['name']}) is over.", severity="warning")
         else:
-            question = f"Cancel run {run['id']} ({run['name']}), with {run['outstanding']:,} tasks that are not over?"
+            question = f"Cancel run {run['id']} ({run['name']}), with {_not_over(run['outstanding'])}?"
             self._ask_first(question, self._frame.kernel.served, run["id"])
 
     def action_cancel_all(self) -> None:
@@ -269,13 +270,13 @@ class Top(App[None]):
         kernel = self._frame.kernel
         if kernel is not None:
             left = kernel.counts["submitted"] - kernel.ended
-            question = f"Cancel all work of process {kernel.served.pid}, {left:,} tasks that are not over?"
+            question = f"Cancel all work of process {kernel.served.pid}, {_not_over(left)}?"
             self._ask_first(question, kernel.served, None)
 
     def _ask_first(self, question: str, kernel: Served, run: int | None) -> None:
         async def answered(yes: bool | None) -> None:
             if yes:
-                await self._do("{} tasks that had not begun are cancelled.", self._watch.cancel, kernel, run)
+                await self._do("Cancelled {} that had not begun.", self._watch.cancel, kernel, run)
 
         self.push_screen(Asked(question), answered)
 
@@ -293,3 +294,8 @@ class Top(App[None]):
             return
         at = next((at for at, each in enumerate(known) if kernel is not None and each == kernel.served), -1)
         self._watch.choose(known[(at + 1) % len(known)].pid)
+
+
+def _not_over(count: int) -> str:
+    """So many tasks, for a question."""
+    return f"{counted(count, 'task')} that {'is' if count == 1 else 'are'} not over"

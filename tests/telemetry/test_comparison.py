@@ -151,6 +151,10 @@ def test_too_few_tasks(pool: Executor) -> None:
     found = cellmill.compare(few, many)
     assert f"too few tasks to tell of work, with {TASKS} tasks instead of 3" in found.sentence
     assert table(found, "work")["median time"][2] == "too few tasks"
+    whole = found.after
+    cancelled = replace(whole.runs[0], succeeded=7, cancelled=TASKS - 7)
+    told = compare(whole, Side("after", (cancelled,)), []).sentence
+    assert told.endswith(f"with 7 tasks instead of {TASKS}")
 
 
 def test_other_workers_and_another_backend(pool: Executor) -> None:

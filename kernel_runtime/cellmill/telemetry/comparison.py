@@ -155,7 +155,10 @@ class Comparison:
             yield f"with {counted(sizes[1], 'worker')} instead of {sizes[0]:,}"
         elif first and second and not 0.9 < second / first < 1.1:
             yield f"with {_number(second)} workers on average instead of {_number(first)}"
-        few, many = (sum(run.submitted for run in side.runs) for side in (self.before, self.after))
+        # those that ran to an end: cancelled ones took none of the time
+        few, many = (
+            sum(run.succeeded + run.failed for run in side.runs) for side in (self.before, self.after)
+        )
         if few != many:
             yield f"with {counted(many, 'task')} instead of {few:,}"
 

@@ -214,6 +214,7 @@ typedef struct { /* where the time of workers went, in one run or piece of work:
     uint64_t span, span_ticket; /* run time of the longest chain of tasks, each taking the one before it; its end */
     uint64_t tasks;        /* attempts that ran, elements of chunks one by one */
     uint64_t chunks;       /* of these, elements that did not travel alone */
+    uint64_t asked;        /* of these, tasks that asked for resources */
     uint64_t sent, received; /* bytes of arguments and of results of tasks that ended, packed; of a chunk as a whole */
     uint64_t outstanding; /* of one run: elements of tasks that are not over; a map may hold more back */
     uint32_t span_tasks;

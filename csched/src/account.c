@@ -105,6 +105,7 @@ static void add_share(const accounts_t *accounts, account_t *account, const shar
     sums->wasted += share->wasted;
     sums->tasks += task->count;
     sums->chunks += task->count > 1 ? task->count : 0;
+    sums->asked += task->flags & FLAG_DEMANDS ? task->count : 0;
     if (share->busy > sums->longest) {
         sums->longest = share->busy;
         sums->longest_ticket = task->ticket;

@@ -145,7 +145,11 @@ class Adviser:
         state = _state(sums)
         if self._said[0] != state:
             advice, explained = advise(self._work(sums, self._rows(sums), used))
-            self._said = (state, tuple(map(self._with_act, advice)), explained and used is not None)
+            self._said = (
+                state,
+                tuple(map(self._with_act, advice)),
+                explained and used is not None and not sums.asked,
+            )
         return self._said[1:]
 
     def _why_idle(self, sums: Any) -> Idle | None:
@@ -176,7 +180,8 @@ class Adviser:
             count=sums.tasks,
             busy=(sums.busy - sums.wasted) * NS,
             span=sums.span * NS,
-            processors=None if used is None else _processors(used, sums.busy * NS),
+            # how many tasks may run at once, whatever the workers, is not known of those that ask for resources
+            processors=None if used is None or sums.asked else _processors(used, sums.busy * NS),
             own=own,
             unsure=0.0 if caller is None else caller.calls * CALLING if single else own or 0.0,
             calls=caller.calls if single and caller is not None else 0,

@@ -169,6 +169,7 @@ typedef struct {
     uint32_t workers, ready_workers;
     uint64_t stopping; /* running tasks that were cancelled and are not over yet */
     uint64_t lost; /* of the failed ones, those whose worker ended */
+    uint64_t parked; /* of the waiting ones, those that are ready and wait for resources */
 } csched_stats_t;
 
 typedef struct {

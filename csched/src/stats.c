@@ -28,7 +28,7 @@ CSCHED_EXPORT int csched_stats(csched_t *s, csched_stats_t *stats)
 {
     pthread_mutex_lock(&s->lock);
     *stats = s->stats;
-    uint64_t parked = wait_queue_tasks(&s->graph);
+    uint64_t parked = stats->parked = wait_queue_tasks(&s->graph);
     stats->waiting = s->graph.waiting_count + parked;
     stats->queued = s->graph.ready.count - parked;
     stats->running = stats->ready_workers = 0;

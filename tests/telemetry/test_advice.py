@@ -337,8 +337,7 @@ def test_nothing_is_promised_before_the_work_is_over(kernel: Notebook) -> None:
         "list(nap.map([0.05] * 8 + [0.8], chunksize=1))",
         "for _ in range(6):\n    nap(0.05).result()\n    time.sleep(0.1)",
         "call = nap(0.1)\nfor _ in range(5):\n    call = nap(0.1, call)\ncall.result()",
-        "default_executor().set_resources({'gpu': 2})\n"
-        "list(nap.options(resources={'gpu': 1}).map([0.05] * 16, chunksize=1))",
+        "default_executor().set_resources({'gpu': 2})\nlist(nap.options(resources={'gpu': 1}).map([0.05] * 16))",
     ],
     ids=["the last task is long", "calls wait for each other in the cell", "a chain", "two may run at once"],
 )

@@ -115,6 +115,12 @@ def single_calls(executor: Executor) -> Iterator[object]:
     yield from ends([executor.submit(pause, 0.1) for _ in range(40)])
 
 
+def one_at_a_time(executor: Executor) -> Iterator[object]:
+    executor.set_resources({"gpu": 1})
+    held = executor.options(resources={"gpu": 1})
+    yield from ends([held.submit(pause, 0.1) for _ in range(30)])
+
+
 def a_map(executor: Executor) -> Iterator[object]:
     yield from executor.map(pause, [0.03] * 160)
 
@@ -191,7 +197,9 @@ def promised(run: Callable[[Executor], Iterator[object]]) -> list[float]:
     return [seconds / (end - at) for at, seconds in said if end - at > 0.25 * (end - said[0][0])]
 
 
-@pytest.mark.parametrize("run", [single_calls, a_map, two_functions, chains, a_tree, unequal_functions])
+@pytest.mark.parametrize(
+    "run", [single_calls, one_at_a_time, a_map, two_functions, chains, a_tree, unequal_functions]
+)
 def test_the_end_comes_when_it_was_promised(run: Callable[[Executor], Iterator[object]]) -> None:
     tries = []
     for _ in range(3):  # other work of the machine may stop tasks, or this thread until all have ended

@@ -39,6 +39,13 @@ def stats(scheduler: Scheduler, workers: int) -> Stats:
     )
 
 
+def parked(scheduler: Scheduler) -> int:
+    """Tasks that are ready and wait for resources; in `stats` they are among those that wait."""
+    s = ffi.new("csched_stats_t *")
+    with_gil.csched_stats(scheduler.handle, s)
+    return int(s.parked)
+
+
 def run_counts(scheduler: Scheduler, run: int) -> RunCounts:
     """Tasks of one run."""
     counts = ffi.new("csched_run_t *")

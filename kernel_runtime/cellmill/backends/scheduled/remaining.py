@@ -143,8 +143,8 @@ class Remaining:
         sums = accounts.sums_of(self._scheduler, None)
         stats = figures.stats(self._scheduler, 0)
         spent = (sums.busy + sums.handling) * _NS + sum(of.spent for of in running.values())
-        queued = stats.submitted - stats.done - stats.running - stats.waiting
-        self._pace.push(time.monotonic(), spent, stats.workers if queued > 0 else 0)
+        ready = stats.submitted - stats.done - stats.running - stats.waiting + figures.parked(self._scheduler)
+        self._pace.push(time.monotonic(), spent, stats.workers if ready > 0 else 0)
         return self._pace.workers
 
     def _graph(self, waiting: int) -> Graph:

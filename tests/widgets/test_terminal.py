@@ -166,6 +166,17 @@ def test_the_lines_of_many_runs_are_folded(monkeypatch: pytest.MonkeyPatch) -> N
     assert lines[-1].endswith("992 failed")
 
 
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_line_of_several_runs_is_of_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    Terminal().draw([View("f", done=1, total=4), View("g", done=2, total=4)])
+    assert "2 runs: 3/8" in screen.getvalue()
+
+
 def test_a_closed_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = io.StringIO()
     stderr.close()

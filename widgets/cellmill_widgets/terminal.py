@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from cellmill_widgets.bars import LIMIT, View, drawn, text, total
@@ -115,7 +116,7 @@ class Terminal:
         self._going = bool(running)
         if not running or not _is_terminal(sys.stderr):
             return
-        whole = running[0] if len(running) == 1 else total(running)
+        whole = running[0] if len(running) == 1 else replace(total(running), name=f"{len(running):,} runs")
         columns = shutil.get_terminal_size().columns
         with self._lock:
             if not self._unfinished:

@@ -1,6 +1,7 @@
 /* Why workers were idle: the attempts of a piece of work, followed from stage to stage in the order of time.  At each moment
  * the idle workers are given, one each, to what kept them so: first to tasks that were on their way, then to those that
- * had to wait for resources or a pause, those queued behind others, those that waited for inputs, those not submitted yet; the rest was for want of tasks. */
+ * had to wait for resources or a pause, those queued behind others, those that waited for inputs, those not submitted yet;
+ * the rest was for want of tasks. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

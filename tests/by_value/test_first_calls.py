@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import importlib
 import io
 import os
@@ -273,6 +274,82 @@ def test_parts_of_arguments(pool: Executor) -> None:
     ):
         (text,) = changed(lambda f=function, g=given, n=named: pool.submit(f, *g, **n).result(SECONDS))
         assert f"{function.__qualname__} changes its {argument} in place." in text
+
+
+IN_A_SCRIPT = """
+import os
+kept = []
+
+class Caller:
+    of_all = []
+    def __init__(self, rows=None):
+        self.calls = 0
+        self.go_on(rows if rows is not None else [])
+    def __call__(self, rows):
+        self.go_on(rows)
+    def go_on(self, them):
+        other = them
+        other.append(1)
+    def count(self):
+        self.calls += 1
+    def counted(self):
+        self.calls += 1
+        return self
+    @classmethod
+    def note(cls):
+        cls.of_all.append(1)
+    def go(self):
+        os.environ["CELLMILL_TEST_GO"] = "1"
+
+def add(value, them):
+    other = them
+    other.append(value)
+
+def add_too(value, them):
+    other = them
+    other.append(value)
+
+def write(value):
+    other = kept
+    other.append(value)
+"""
+"""Not of a module: a module's have a number, with what they read of it."""
+
+
+def test_callables_that_come_with_their_calls(pool: Executor) -> None:
+    """Methods, partial calls, callable objects and functions of C: what they have with them is their caller's, too."""
+    script: dict[str, Any] = {"__name__": "__main__"}
+    exec(IN_A_SCRIPT, script)
+    caller, add, write = script["Caller"], script["add"], script["write"]
+    rows = [2, 1]
+    for function, given, words in (
+        (caller().count, (), "its argument self "),
+        (caller.note, (), "its argument cls "),
+        (caller(), (rows,), "its argument rows "),
+        (caller(), [rows], "its argument rows "),
+        (caller, [rows], "its argument rows "),
+        (partial(add, them=rows), (1,), "its argument them "),
+        (partial(script["add_too"], 1), (rows,), "its argument them "),
+        (partial(write), (1,), "change kept."),
+        (caller().go, (), "os.environ['CELLMILL_TEST_GO']"),
+        (rows.append, (1,), "its argument self "),
+        (rows.sort, (), "its argument self "),
+        (list.sort, (rows,), "its argument self "),
+        (heapq.heapify, (rows,), "its argument heap "),
+        (rows.append, [1], "change self."),
+    ):
+        notices.forget()
+        assert words in " ".join(told(lambda f=function, g=given: sent(pool, f, g), "change")), words
+    for function, given in ((caller, ()), (caller().counted, ()), (sorted, (rows,)), (rows.index, (1,))):
+        assert told(lambda f=function, g=given: sent(pool, f, g), "change") == []
+
+
+def sent(pool: Executor, function: Any, given: Any) -> None:
+    """A call with a tuple of arguments, or a map over a list."""
+    if type(given) is list:
+        list(pool.map(function, given))
+    else:
+        pool.submit(function, *given).result(SECONDS)
 
 
 def test_what_functions_and_classes_among_arguments_change(pool: Executor) -> None:

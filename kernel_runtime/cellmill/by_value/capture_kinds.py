@@ -306,7 +306,7 @@ class Walk:
             ):  # else functions bring attributes, and take them away
                 self._attributes(value, kind, name)
         elif kind is types.BuiltinFunctionType:
-            self.follow((value.__self__,), name)
+            self.follow((value.__self__,), name or "self")
         elif kind.__module__ == "typing" or kind is types.GenericAlias:  # nothing of these changes
             self.follow((getattr(value, "__origin__", None), *getattr(value, "__args__", ())), name)
         else:

@@ -14,15 +14,17 @@ import inspect
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..process_context.process_looks import ProcessLook
 from . import module_reads
 from .capture import Capture, memory_of
 from .capture_kinds import Walk
 from .molecules import is_molecule
+from .parts import Parts, taken_apart
 from .references import body_of, importable
-from .watched import Look, all_changed, here, without_free
+from .watched import Look, all_changed, here, process_look_of, without_free
 
 LOOKS = 3  # calls with an argument that could be changed
 CALLS = 16  # after so many of a function there are no more looks
@@ -31,54 +33,105 @@ MOST_MEMBERS, MOST_PARTS = 5000, 20
 _CONTAINERS = (list, dict, set, bytearray, collections.deque)
 
 
-class FirstCalls:
-    """A function whose first calls are looked at. ``spent``: called once there is nothing more to look at."""
+class Sight:
+    """How many calls of a callable are still looked at, and what was said of them."""
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self) -> None:
+        self.calls, self.looks = CALLS, LOOKS
+        self.said: set[str] = set()
+        self.process: ProcessLook | None = None
+
+    def over(self) -> bool:
+        """Whether there are no more looks."""
+        return self.calls <= 0 or self.looks <= 0
+
+
+class FirstCalls:
+    """A callable whose first calls are looked at. ``spent``: called once there is nothing more to look at.
+
+    What it has with it itself (a method its object, a partial call its constants) is its caller's as the arguments are
+    where it was sent with the call, by `sent_along`; else the `watched` state of a function has it.
+    """
+
+    def __init__(self, function: Any, parts: Parts, sight: Sight, *, along: bool = False) -> None:
         self.__wrapped__ = function
-        self.__qualname__ = self.__name__ = function.__qualname__
+        self.__qualname__ = self.__name__ = parts.name
         self.spent: Callable[[], Any] | None = None
-        self._calls, self._looks = CALLS, LOOKS
-        code = function.__code__
-        self._parameters = code.co_varnames[: code.co_argcount]
-        several = code.co_flags & inspect.CO_VARARGS
-        self._rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if several else ""
-        self._said: set[str] = set()
+        self._parts, self._sight = parts, sight
+        self._along = along
+        self._parameters = parts.parameters()
+        inner = parts.function
+        self._code = inner if along and type(inner) is types.FunctionType and _may_change(inner) else None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._calls <= 0 or self._looks <= 0 or _paused.now:
+        sight = self._sight
+        if sight.calls <= 0 or sight.looks <= 0 or _paused.now:
             return self.__wrapped__(*args, **kwargs)
-        self._calls -= 1
+        sight.calls -= 1
         variables = dict(self._variables(args, kwargs))
-        look = _look(variables) if variables else None
+        look = _look(variables, self._code) if variables or self._code is not None else None
         if look is not None:
-            self._looks -= 1
-        if (self._calls <= 0 or self._looks <= 0) and self.spent is not None:
+            sight.looks -= 1
+        process = sight.process if self._along else None
+        if process is not None:
+            process.note()
+        if sight.over() and self.spent is not None:
             self.spent()
         value = self.__wrapped__(*args, **kwargs)
+        if process is not None:
+            self._say(process.changed(), arguments=False)
         if look is not None:
             self._tell(look, variables, value)
         return value
 
     def _variables(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield names and values of what could be changed."""
-        names = [*self._parameters, *(f"{self._rest}[{i}]" for i in range(len(args) - len(self._parameters)))]
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        parts = self._parts
+        all_args = (*parts.args, *args)
+        names, rest = self._parameters
+        names = (*names, *(f"{rest}[{i}]" for i in range(len(all_args) - len(names))))
+        named = [*zip(names, all_args, strict=False)][0 if self._along else len(parts.args) :]
+        for name, value in (*named, *(parts.kwargs.items() if self._along else ()), *kwargs.items()):
             yield from _changing(name, value)
+
+    def _say(self, names: Iterable[str], *, arguments: bool) -> None:
+        new = set(names) - self._sight.said
+        if new and here.tell is not None:
+            here.tell(self.__name__, tuple(sorted(new)), arguments)
+            self._sight.said |= new
 
     def _tell(self, look: _Look, variables: dict[str, Any], value: Any) -> None:
         changed = look.changed()
         if not changed:
             return
-        outside = changed.difference(variables, self._said)
-        if outside and here.tell is not None:
-            here.tell(self.__name__, tuple(sorted(outside)), False)
-            self._said |= outside
+        self._say(changed.difference(variables), arguments=False)
         back = {id(value), *map(id, _members(value))}
-        told = {name for name in changed & variables.keys() if id(variables[name]) not in back}
-        if told - self._said and here.tell is not None:
-            here.tell(self.__name__, tuple(sorted(told - self._said)), True)
-            self._said |= told
+        changed.intersection_update(variables)
+        self._say((name for name in changed if id(variables[name]) not in back), arguments=True)
+
+
+_sights: dict[Any, Sight] = {}  # of what is sent with its calls, by what tells one from another
+MOST_SIGHTS = 1000
+
+
+def sent_along(function: Any) -> Any:
+    """Return a method, a partial call or another callable that came with its call; the first calls are looked at."""
+    parts = taken_apart(function)
+    key = parts.key()
+    sight = _sights.get(key)
+    if sight is None:
+        if len(_sights) >= MOST_SIGHTS:
+            _sights.clear()
+        sight = _sights[key] = Sight()
+        if _is_ours(parts):
+            sight.calls = 0
+        elif type(parts.function) is types.FunctionType:
+            sight.process = process_look_of(parts.function)
+    return function if sight.over() else FirstCalls(function, parts, sight, along=True)
+
+
+def _is_ours(parts: Parts) -> bool:
+    return parts.module.startswith(("cellmill.", "cellmill_widgets"))
 
 
 class _Paused(threading.local):
@@ -104,11 +157,8 @@ def first_calls(function: Any) -> Any:
     """
     if body_of(function)[0] is not None:
         return function
-    if type(function) is types.FunctionType and not str(function.__module__).startswith(
-        ("cellmill.", "cellmill_widgets")
-    ):
-        return FirstCalls(function)
-    return function
+    parts = taken_apart(function)
+    return function if _is_ours(parts) else FirstCalls(function, parts, Sight())
 
 
 def _changing(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -155,7 +205,11 @@ def _is_array(kind: type) -> bool:
 class _Look:
     """What arguments were before a call, and which of them differ after it."""
 
-    def __init__(self, variables: dict[str, Any], memory: Callable[[Any], bytes | None]) -> None:
+    def __init__(
+        self, variables: dict[str, Any], memory: Callable[[Any], bytes | None], function: Any = None
+    ) -> None:
+        """``function``: that what it refers to is compared, too."""
+        self._function = _captured(function, memory) if function is not None else None
         whole = {name: value for name, value in variables.items() if _is_compared_whole(value)}
         self._whole = Look(whole, memory) if whole else None
         others = variables.keys() - whole.keys()
@@ -167,6 +221,8 @@ class _Look:
     def changed(self) -> set[str]:
         """Return their names, and those of data of modules that functions and methods among them have changed."""
         found = set() if self._whole is None else self._whole.all_changed()
+        if self._function is not None:
+            found.update(all_changed(self._function, Capture(self._function, 0).changed(), set()))
         for name, (code, walk) in self._code.items():
             own = _own_names(code)
             for each in all_changed(walk, Capture(walk, 0).changed(), set()):
@@ -225,7 +281,7 @@ def _captured(code: Any, memory: Callable[[Any], bytes | None]) -> Walk:
     return without_free(walk, set())
 
 
-def _look(variables: dict[str, Any]) -> _Look:
+def _look(variables: dict[str, Any], function: Any) -> _Look:
     left = MOST_BYTES
 
     def memory(value: Any) -> bytes | None:
@@ -233,7 +289,7 @@ def _look(variables: dict[str, Any]) -> _Look:
         left -= memoryview(value).nbytes
         return memory_of(value) if left >= 0 else None
 
-    return _Look(variables, memory)
+    return _Look(variables, memory, function)
 
 
 def _members(value: Any) -> Any:

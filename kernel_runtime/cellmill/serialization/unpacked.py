@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..by_value.first_calls import sent_along
 from ..process_context.settings import Settings, Under
 from ..randomness.generators import Draws
 
@@ -51,8 +52,7 @@ def with_names(body: Any, names: Any) -> list[Any]:
 def callee(body: list[Any], numbered: Any, own_process: bool = True) -> Any:
     """Return the function to call for such a list; ``numbered`` is the function of the task's number."""
     names, settings, function, draws = _beside(body)
-    if function is None:
-        function = numbered
+    function = numbered if function is None else sent_along(function)
     if draws is not None:
         function = draws.one(function)
     if settings is not None:

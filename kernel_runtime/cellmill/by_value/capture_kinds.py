@@ -33,6 +33,7 @@ from .object_state import (
     default_pickling,
     has_hidden_state,
     is_built_later,
+    is_seed_sequence,
     kind_of_generator,
     pickled_state,
     same_members,
@@ -351,6 +352,11 @@ class Walk:
     def opaque(self, value: Any, name: str) -> None:
         """Add an object whose state only its own code knows: it is pickled again and compared."""
         kind = type(value)
+        if is_seed_sequence(kind):
+            spawned = value.n_children_spawned
+            self.note(CALL, value, lambda: value.n_children_spawned == spawned, None, name)
+            self.mutable = True
+            return
         if kind.__module__ in GENERATORS or (self.in_worker and kind_of_generator(kind)):
             return  # tasks draw from children, which are made of its state at each call
         if self.in_worker and kind.__module__ in _COUNTING:

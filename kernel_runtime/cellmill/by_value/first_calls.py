@@ -22,6 +22,7 @@ from . import module_reads
 from .capture import Capture, memory_of
 from .capture_kinds import Walk
 from .molecules import is_molecule
+from .object_state import is_seed_sequence
 from .parts import Parts, taken_apart
 from .references import body_of, importable
 from .watched import Look, all_changed, here, process_look_of, without_free
@@ -188,7 +189,7 @@ def _may_change(value: Any) -> bool:
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
     if str(kind.__module__).partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series"):
         return bool(value.size <= MOST_BYTES // 8)
-    if is_molecule(value):
+    if is_molecule(value) or is_seed_sequence(kind):
         return True
     return bool(kind.__flags__ & 1 << 9) and not isinstance(value, types.ModuleType)
 

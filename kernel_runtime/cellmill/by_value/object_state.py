@@ -28,6 +28,11 @@ def kind_of_generator(kind: type) -> bool:
     return any(cls.__module__ in GENERATORS for cls in kind.__mro__)
 
 
+def is_seed_sequence(kind: type) -> bool:
+    """Return whether a type is numpy's seeds, which count what they spawn and have no other state that changes."""
+    return kind.__name__ == "SeedSequence" and kind.__module__ == "numpy.random.bit_generator"
+
+
 @functools.lru_cache(maxsize=1024)
 def caches_properties(kind: type) -> bool:
     """Whether reading its attributes may add to them."""

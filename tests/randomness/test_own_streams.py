@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import partial
 from pathlib import Path
 from random import choice
@@ -37,6 +38,38 @@ def seeds_itself(seed: int) -> float:
     return random.random()
 
 
+def imports_it(_: int) -> float:
+    import random as stream
+
+    return stream.random()
+
+
+def imports_from_numpy(_: int) -> float:
+    from numpy import random
+
+    return float(random.rand())
+
+
+def has_a_variable_of_that_name(random: list[int]) -> int:
+    return random.index(1)
+
+
+class Walker:
+    """Its steps draw, its place does not."""
+
+    def __init__(self) -> None:
+        self.place = random.random()
+
+    def step(self) -> float:
+        return self.place + self.direction()
+
+    def direction(self) -> int:
+        return random.choice([-1, 1])
+
+    def read(self) -> float:
+        return self.place
+
+
 def own_object(seed: int) -> float:
     return random.Random(seed).random()
 
@@ -54,6 +87,11 @@ def own_object(seed: int) -> float:
         (of_a_generator, set()),
         (seeds_itself, set()),
         (own_object, set()),
+        (imports_it, {"random"}),
+        (imports_from_numpy, {"numpy.random"}),
+        (has_a_variable_of_that_name, set()),
+        (Walker().step, {"random"}),
+        (Walker().read, set()),
         (lambda _: random.getstate(), set()),
         (len, set()),
     ],
@@ -100,3 +138,64 @@ def test_a_script_that_seeds_them_is_told(tmp_path: Path, seeding: str, told: li
     _, errors = run_script(tmp_path, SCRIPT.replace("{seeding}", seeding))
     assert errors.count("does not reach them") == len(told)
     assert all(text in errors for text in told)
+
+
+ALONG = """
+import random
+from functools import partial
+import cellmill
+import walking_module
+
+class Walker:
+    def step(self):
+        return random.choice([-1, 1])
+    def read(self):
+        return 0
+
+class Drawer:
+    def __call__(self, i):
+        return random.random()
+
+def draw(*_):
+    return random.random()
+
+def stepped(walker):
+    return walker.step()
+
+def stepped_once(walker):
+    return walker.step()
+
+def read(walker):
+    return walker.read()
+
+def call(function):
+    return function()
+
+def by_module(i):
+    return walking_module.draw()
+
+if __name__ == "__main__":
+    random.seed(3)
+    with cellmill.Executor(2) as ex:
+        ex.submit(Walker().step).result()
+        list(ex.map(Drawer(), range(2)))
+        ex.submit(partial(draw, 1)).result()
+        ex.submit(random.gauss, 0, 1).result()
+        list(ex.map(stepped, [Walker()]))
+        ex.submit(stepped_once, Walker()).result()
+        ex.submit(call, draw).result()
+        list(ex.map(by_module, range(2)))
+        ex.submit(Walker().read).result()
+        list(ex.map(read, [Walker()]))
+"""
+
+
+def test_what_comes_with_a_call_draws(tmp_path: Path) -> None:
+    """Methods and other callables that have no number, functions and objects among the arguments, and modules."""
+    (tmp_path / "walking_module.py").write_text("import random\ndef draw():\n    return random.random()\n")
+    _, errors = run_script(tmp_path, ALONG)
+    named = re.findall(r"tasks of (\S+) draw from random, ", errors)
+    assert named == [
+        *("Walker.step", "Drawer", "draw", "Random.gauss"),
+        *("stepped", "stepped_once", "call", "by_module"),
+    ]

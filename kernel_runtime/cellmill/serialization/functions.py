@@ -89,6 +89,7 @@ class FunctionTable:
         try:
             entry = self._entries.get(function)
         except Exception:  # not hashable, or its hash or comparison raises
+            own_streams.came_along(function, function_name(function))
             return _IN_PAYLOAD
         if entry is not None and entry.fresh():
             return entry.number
@@ -97,10 +98,12 @@ class FunctionTable:
             if bare is not function and type(bare) is types.FunctionType and is_single(function):
                 return self.number(bare)
             if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type, CACHED)):
+                own_streams.came_along(function, function_name(function))
                 return self._number_with_reads(function)
             if isinstance(function, types.BuiltinFunctionType) and not isinstance(
                 function.__self__, (types.ModuleType, type(None))
             ):
+                own_streams.came_along(function, function_name(function))
                 return _IN_PAYLOAD
             entry = Entry(function, not importable(function))
         entry = self._renew(entry, function)

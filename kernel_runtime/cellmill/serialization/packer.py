@@ -17,7 +17,7 @@ from ..by_value import argument_names, identities, pickling, replacements, unset
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
-from ..randomness import given
+from ..randomness import given, own_streams
 from . import foreign, payload
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
@@ -67,6 +67,7 @@ class Packer:
         self._special: set[type] = {tuple, *_references}  # kinds of elements that plain pickle does not do
         argument_names.look_for_replacements()
         self._registry = bool(cloudpickle.list_registry_pickle_by_value())
+        self.function: Any = None
         self.captured = identities.NONE  # of what the function refers to
         self._before: Any = None  # the element before, and what was made of its parts
         self._again: dict[int, tuple[Any, Piece | Bare]] = {}  # with the part, which it is found by
@@ -104,6 +105,7 @@ class Packer:
             identities.look(item if self._star else (item,), self.captured, self._name)
         if kind is FunctionType:
             replacements.look_at(item)
+        own_streams.given(item if self._star else (item,), self._name, self.function)
         if kind in self._special or item is self._before:
             return item if issubclass(type(item), _references) else self._element(item)
         return self._usual(item)

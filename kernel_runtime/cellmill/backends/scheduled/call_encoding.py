@@ -14,6 +14,7 @@ from ...by_value.pickling import meeting
 from ...diagnostics import notices
 from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
+from ...randomness import own_streams
 from ...serialization import foreign, payload
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
@@ -86,6 +87,7 @@ def pack(
             _tell_of_module(value, function)
         elif kind in ITERATORS:
             iterators.tell_of(kind, function_name(function), function)
+    own_streams.given((*args, *kwargs.values()), function_name(function), function)
     here = payload.inputs
     # of a call whose arguments submit tasks while they are pickled
     before = here.packing, here.foreign, here.again

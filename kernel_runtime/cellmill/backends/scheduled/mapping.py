@@ -86,6 +86,7 @@ class MapResults:
         )
         if self._input.packer is not None:
             self._input.packer.captured = self.stream.captured
+            self._input.packer.function = function
         self.stream.when_done = self._finish_run
         self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe

@@ -455,6 +455,24 @@ def test_iterators_are_told_at_the_call(pool: Executor) -> None:
     assert list(given) == ["a\n", "b\n"]
 
 
+def test_iterators_that_come_with_their_function_or_several_times_are_told(pool: Executor) -> None:
+    def take(it: Any, _: int = 0) -> Any:
+        return next(it)
+
+    one, file = iter([1, 2]), io.StringIO("a\nb\n")
+    for call, kind in (
+        (lambda: pool.submit(partial(take, one), 1).result(SECONDS), "list_iterator"),
+        (lambda: pool.submit(file.readline).result(SECONDS), "StringIO"),
+        (lambda: list(pool.map(take, [one, one])), "list_iterator"),
+        (lambda: list(pool.map(take, [one, one], [1, 2])), "list_iterator"),
+    ):
+        notices.forget()
+        assert len(told(call, f" is given a {kind}. ")) == 1
+    notices.forget()
+    assert told(lambda: list(pool.map(take, [iter([1]), iter([2])])), "is given") == []
+    assert told(lambda: pool.submit(file.getvalue).result(SECONDS), "is given") == []
+
+
 def test_data_of_modules_that_arguments_change(
     pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

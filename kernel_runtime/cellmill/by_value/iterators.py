@@ -22,6 +22,9 @@ ITERATORS = frozenset(
         *(io.StringIO, io.BytesIO),
     )
 )
+ONLY_LOOK = frozenset(
+    ("getvalue", "getbuffer", "tell", "__length_hint__")
+)  # methods that leave it where it is
 
 
 def tell_of(kind: type, name: str, function: Any) -> None:

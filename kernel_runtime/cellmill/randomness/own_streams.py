@@ -71,9 +71,9 @@ class _Seeds:
             self._read_all()
             self._tell(name)
 
-    def came_along(self, function: Any, name: str) -> None:
+    def came_along(self, function: Any, name: str, key: Any) -> None:
         """A method, or another callable that is sent with each of its calls, is called."""
-        self._met_once(taken_apart(function).key(), partial(self.met, function, name))
+        self._met_once(key, partial(self.met, function, name))
 
     def given(self, values: tuple[Any, ...], name: str, function: Any) -> None:
         """The function of this name is given functions, or objects of a class with methods of Python's."""

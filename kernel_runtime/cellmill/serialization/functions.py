@@ -16,10 +16,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from ..by_value import iterators
 from ..by_value.capture import Capture, walked
 from ..by_value.capture_kinds import Walk
 from ..by_value.identities import NONE, Captured
+from ..by_value.iterators import ITERATORS, ONLY_LOOK
 from ..by_value.module_reads import may_read
+from ..by_value.parts import taken_apart
 from ..by_value.references import (
     CACHED,
     importable,
@@ -89,7 +92,7 @@ class FunctionTable:
         try:
             entry = self._entries.get(function)
         except Exception:  # not hashable, or its hash or comparison raises
-            own_streams.came_along(function, function_name(function))
+            _came_along(function)
             return _IN_PAYLOAD
         if entry is not None and entry.fresh():
             return entry.number
@@ -98,12 +101,12 @@ class FunctionTable:
             if bare is not function and type(bare) is types.FunctionType and is_single(function):
                 return self.number(bare)
             if not isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type, CACHED)):
-                own_streams.came_along(function, function_name(function))
+                _came_along(function)
                 return self._number_with_reads(function)
             if isinstance(function, types.BuiltinFunctionType) and not isinstance(
                 function.__self__, (types.ModuleType, type(None))
             ):
-                own_streams.came_along(function, function_name(function))
+                _came_along(function)
                 return _IN_PAYLOAD
             entry = Entry(function, not importable(function))
         entry = self._renew(entry, function)
@@ -329,6 +332,15 @@ class FunctionTable:
         with self._lock:
             while len(self._entries) > MOST_CACHED or (self._bytes > MOST_BYTES and len(self._entries) > 1):
                 self._release(self._forget(next(iter(self._entries))).version)
+
+
+def _came_along(function: Any) -> None:
+    """Say of a callable that is sent with its calls where it draws from a stream, or has an iterator with it."""
+    name, parts = function_name(function), taken_apart(function)
+    own_streams.came_along(function, name, parts.key())
+    for value in (*parts.args, *parts.kwargs.values()):
+        if type(value) in ITERATORS and parts.name.rpartition(".")[2] not in ONLY_LOOK:
+            iterators.tell_of(type(value), name, function)
 
 
 def _digest(encoded: payload.Encoded) -> bytes:

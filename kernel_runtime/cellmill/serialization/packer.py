@@ -7,13 +7,15 @@ import io
 import pickle
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 import cloudpickle
 
-from ..by_value import argument_names, identities, pickling, replacements, unsettled, views
+from ..by_value import argument_names, identities, iterators, pickling, replacements, unsettled, views
+from ..by_value.iterators import ITERATORS
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -25,7 +27,7 @@ from .piece_loading import load_part
 from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain, source_of
 from .shared import Shared, ShareError, packing
 
-MOST_KNOWN = 256
+MOST_KNOWN, MOST_ITERATORS = 256, 8
 _references = (Future, Shared)
 _CONTAINERS = frozenset((list, dict))  # which can be changed: no need to look at the others
 _by_value: weakref.WeakSet[type] = weakref.WeakSet()  # classes that workers cannot import
@@ -74,6 +76,7 @@ class Packer:
         self._copies: dict[int, tuple[Any, Copy]] = {}  # by the object that has the buffer
         self._classes: dict[Any, Bare] = {}  # by identity and version
         self._found: dict[Any, argument_names.Found] = {}  # by modules and names in elements: what they read
+        self._iterators: deque[Any] = deque(maxlen=MOST_ITERATORS)  # of the last elements
         self._parts: list[Any] = []
         self._taken: list[Copy] = []
 
@@ -105,10 +108,20 @@ class Packer:
             identities.look(item if self._star else (item,), self.captured, self._name)
         if kind is FunctionType:
             replacements.look_at(item)
-        own_streams.given(item if self._star else (item,), self._name, self.function)
+        parts = item if self._star else (item,)
+        own_streams.given(parts, self._name, self.function)
+        for part in parts:
+            if type(part) in ITERATORS:
+                self._met_iterator(part)
         if kind in self._special or item is self._before:
             return item if issubclass(type(item), _references) else self._element(item)
         return self._usual(item)
+
+    def _met_iterator(self, iterator: Any) -> None:
+        """Warn where several elements have the same one: each task goes on with a copy."""
+        if any(iterator is each for each in self._iterators):
+            iterators.tell_of(type(iterator), self._name, self.function)
+        self._iterators.append(iterator)
 
     def _usual(self, item: Any) -> Any:
         """Pack an element with plain pickle, which works for most: thousands in some milliseconds."""

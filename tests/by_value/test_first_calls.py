@@ -143,6 +143,30 @@ def test_objects_that_cannot_be_compared(pool: Executor) -> None:
     assert [pool.submit(use, Odd(), []).result(SECONDS) for _ in range(8)] == [2] * 8
 
 
+class Shy:
+    """Tells its class at home only."""
+
+    def __init__(self) -> None:
+        self.home = os.getpid()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        if os.getpid() != self.home:
+            raise ValueError("not here")
+        return Shy
+
+    def read(self) -> int:
+        return self.home
+
+
+def test_what_is_looked_at_is_asked_for_no_more_than_its_type(pool: Executor) -> None:
+    def use(shy: Any) -> int:
+        return int(shy.home)
+
+    for function, given in ((use, (Shy(),)), (Shy().read, ())):
+        assert pool.submit(function, *given).result(SECONDS) == os.getpid()
+
+
 def test_what_is_handed_back_or_not_changed_is_not_told(pool: Executor) -> None:
     def give_back(rows: list[int]) -> list[int]:
         put(rows, 1)

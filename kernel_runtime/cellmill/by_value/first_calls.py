@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..errors import is_a
 from ..process_context.process_looks import ProcessLook
 from . import module_reads
 from .capture import Capture, memory_of
@@ -164,7 +165,7 @@ def first_calls(function: Any) -> Any:
 
 def _changing(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what of an argument could be changed, with its name: itself, or parts of what only puts them together."""
-    if isinstance(value, tuple):
+    if is_a(value, tuple):
         for place, part in enumerate(value[:MOST_PARTS]):
             yield from _changing(f"{name}[{place}]", part)
     elif type(value) is functools.partial:
@@ -183,7 +184,7 @@ def _may_change(value: Any) -> bool:
         return len(value) <= MOST_MEMBERS
     if kind is types.MethodType:
         return _may_change(value.__self__)
-    if kind is types.FunctionType or isinstance(value, type):
+    if kind is types.FunctionType or is_a(value, type):
         return module_reads.of_users(value)
     if _is_array(kind):
         return bool(value.nbytes <= MOST_BYTES and value.flags.writeable)
@@ -191,7 +192,7 @@ def _may_change(value: Any) -> bool:
         return bool(value.size <= MOST_BYTES // 8)
     if is_molecule(value) or is_seed_sequence(kind):
         return True
-    return bool(kind.__flags__ & 1 << 9) and not isinstance(value, types.ModuleType)
+    return bool(kind.__flags__ & 1 << 9) and not is_a(value, types.ModuleType)
 
 
 def _is_array(kind: type) -> bool:
@@ -214,7 +215,7 @@ class _Look:
         whole = {name: value for name, value in variables.items() if _is_compared_whole(value)}
         self._whole = Look(whole, memory) if whole else None
         others = variables.keys() - whole.keys()
-        code = [name for name in others if isinstance(variables[name], (types.FunctionType, type))]
+        code = [name for name in others if issubclass(type(variables[name]), (types.FunctionType, type))]
         self._code = {name: (variables[name], _captured(variables[name], memory)) for name in code}
         others.difference_update(code)
         self._attributes = {name: (variables[name], _public(variables[name])) for name in others}
@@ -237,7 +238,7 @@ class _Look:
 
 def _own_names(code: Any) -> set[str]:
     """The names in a walk of what belongs to a function or class itself."""
-    if isinstance(code, type):
+    if is_a(code, type):
         return {code.__name__}
     return {"its attributes", "its defaults", *code.__code__.co_freevars}
 
@@ -247,7 +248,7 @@ def _is_compared_whole(value: Any) -> bool:
     they change deeper inside may be a cache.
     """
     kind = type(value)
-    if kind is types.FunctionType or isinstance(value, type):
+    if kind is types.FunctionType or is_a(value, type):
         return importable(value)
     if kind is types.MethodType:
         return _is_compared_whole(value.__self__)

@@ -27,6 +27,12 @@ ONLY_LOOK = frozenset(
 )  # methods that leave it where it is
 
 
+def is_iterator(value: Any) -> bool:
+    """Whether it is one of these. Only kinds that are plain types are looked up: a metaclass may have no hash."""
+    kind = type(value)
+    return type(kind) is type and kind in ITERATORS
+
+
 def tell_of(kind: type, name: str, function: Any) -> None:
     """Warn that a call of the function of this name is given one of a kind; once for each function."""
     notices.give(

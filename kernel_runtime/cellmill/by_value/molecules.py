@@ -24,7 +24,7 @@ def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
     """Return a molecule's or reaction's reduction; None for others. ``caches``: with computed properties."""
     for module, name in _KINDS:
         kind = getattr(sys.modules.get(module), name, None)
-        if kind is not None and isinstance(value, kind):
+        if kind is not None and issubclass(type(value), kind):
             data = value.ToBinary(_ALL if caches else _ALL & ~_COMPUTED)
             if type(value).__module__ == module and not value.__dict__:  # all of it is in its data
                 return type(value), (data,)
@@ -51,7 +51,7 @@ def _generator(text: str) -> Any:
 def is_molecule(value: Any) -> bool:
     """Whether it is a molecule of RDKit."""
     kind = getattr(sys.modules.get("rdkit.Chem.rdchem"), "Mol", None)
-    return kind is not None and isinstance(value, kind)
+    return kind is not None and issubclass(type(value), kind)
 
 
 def state_of(value: Any) -> tuple[bytes, dict[str, Any]]:

@@ -266,7 +266,7 @@ def _is_free(walk: Walk, kind: int, owner: Any, key: Any, value: Any) -> bool:
         )
     if kind == CELL:
         return value is ABSENT or value is None
-    return kind == ATTRIBUTE and isinstance(owner, (types.FunctionType, type))
+    return kind == ATTRIBUTE and issubclass(type(owner), (types.FunctionType, type))
 
 
 def bare(function: Any) -> Any:

@@ -20,7 +20,7 @@ from ..by_value import iterators
 from ..by_value.capture import Capture, walked
 from ..by_value.capture_kinds import Walk
 from ..by_value.identities import NONE, Captured
-from ..by_value.iterators import ITERATORS, ONLY_LOOK
+from ..by_value.iterators import ONLY_LOOK
 from ..by_value.module_reads import may_read
 from ..by_value.parts import taken_apart
 from ..by_value.references import (
@@ -339,7 +339,7 @@ def _came_along(function: Any) -> None:
     name, parts = function_name(function), taken_apart(function)
     own_streams.came_along(function, name, parts.key())
     for value in (*parts.args, *parts.kwargs.values()):
-        if type(value) in ITERATORS and parts.name.rpartition(".")[2] not in ONLY_LOOK:
+        if iterators.is_iterator(value) and parts.name.rpartition(".")[2] not in ONLY_LOOK:
             iterators.tell_of(type(value), name, function)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import cloudpickle
 
 from ..by_value import argument_names, identities, iterators, pickling, replacements, unsettled, views
-from ..by_value.iterators import ITERATORS
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -111,7 +110,7 @@ class Packer:
         parts = item if self._star else (item,)
         own_streams.given(parts, self._name, self.function)
         for part in parts:
-            if type(part) in ITERATORS:
+            if iterators.is_iterator(part):
                 self._met_iterator(part)
         if kind in self._special or item is self._before:
             return item if issubclass(type(item), _references) else self._element(item)

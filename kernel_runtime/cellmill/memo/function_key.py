@@ -6,7 +6,7 @@ import platform
 import sys
 import types
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..by_value.capture import Capture, walked
 from ..by_value.watched import all_names_used
@@ -24,6 +24,19 @@ def _signs_of(function: types.FunctionType) -> tuple[Any, ...]:
     return function.__name__, function.__qualname__, function.__doc__, *noted, *map(id, noted.values())
 
 
+class _Found(NamedTuple):
+    """A digest, and what it is fresh by."""
+
+    digest: bytes
+    capture: Capture | None  # None: not all of it is comparable
+    functions: list[types.FunctionType]  # and helpers
+    signs: list[Any]  # of these
+    annotations: list[Any]  # their values
+    files: dict[str, str]  # with the names of modules, "" for others
+    states: list[Any]  # of the files
+    draws_figures: bool
+
+
 class FunctionKey:
     """What a function does: its code, defaults and closure, the globals and helpers that it refers to, at any depth,
     the data of the user's modules that it reads, the versions of packages, and the files that it ``depends_on``.
@@ -33,14 +46,8 @@ class FunctionKey:
         self._function = function
         self._depends_on = depends_on
         self._generators = generators
-        self._digest: bytes | None = None
-        self._capture: Capture | None = None
-        self._files: dict[str, str] = {}  # with the names of modules, "" for others
-        self._functions: list[types.FunctionType] = []  # and helpers
-        self._signs: list[Any] = []  # of these
-        self._annotations: list[Any] = []  # their values
-        self._draws_figures = False
-        self._states: list[Any] = []  # of the files
+        # set as one: a new capture beside an old digest, where Stop comes between, would keep that digest for ever
+        self._found: _Found | None = None
         sources.look()
 
     def digest(self) -> bytes:
@@ -49,9 +56,10 @@ class FunctionKey:
         Raises:
             Unkeyed: something that it refers to has none.
         """
-        of_function = self.of_function()
-        told = settings_key.told(figures=self._draws_figures)
-        return blake2b(of_function + told, digest_size=SIZE).digest()
+        sources.look()
+        found = self._present()
+        told = settings_key.told(figures=found.draws_figures)
+        return blake2b(found.digest + told, digest_size=SIZE).digest()
 
     def of_function(self) -> bytes:
         """The present digest without settings.
@@ -60,29 +68,32 @@ class FunctionKey:
             Unkeyed: something that it refers to has none.
         """
         sources.look()
-        if self._digest is None or not self._fresh():
-            self._compute()
-        assert self._digest is not None
-        return self._digest
+        return self._present().digest
 
-    def _fresh(self) -> bool:
+    def _present(self) -> _Found:
+        found = self._found
+        if found is None or not self._fresh(found):
+            found = self._found = self._compute()
+        return found
+
+    def _fresh(self, found: _Found) -> bool:
         return (
             type(self._function) is types.FunctionType
-            and self._capture is not None
-            and self._capture.changed() is None
-            and self._states_of(self._files) == self._states
-            and [*map(_signs_of, self._functions)] == self._signs
+            and found.capture is not None
+            and found.capture.changed() is None
+            and self._states_of(found.files) == found.states
+            and [*map(_signs_of, found.functions)] == found.signs
         )
 
     @staticmethod
     def _states_of(files: dict[str, str]) -> list[Any]:
         return [sources.state_of(path, module) for path, module in files.items()]
 
-    def _compute(self) -> None:
+    def _compute(self) -> _Found:
         for _ in range(_MOST_TRIES):
             walk = walked(self._function)
             capture = Capture(walk, 0)
-            self._draws_figures = not process_looks.DRAWING.isdisjoint(all_names_used(self._function))
+            draws_figures = not process_looks.DRAWING.isdisjoint(all_names_used(self._function))
             made = Structure(generators=self._generators)
             made.add((FORMAT, sys.version, platform.machine()))
             made.add(self._function)
@@ -99,7 +110,14 @@ class FunctionKey:
             ):  # else another thread changes something
                 break
         comparable = sources.settled(files) and not made.draws  # the state of generators is not compared
-        self._capture = capture if comparable else None
-        self._annotations = [value for each in made.functions for value in annotations_of(each).values()]
-        self._functions, self._signs = made.functions, [*map(_signs_of, made.functions)]
-        self._files, self._states, self._digest = files, states, digest
+        annotations = [value for each in made.functions for value in annotations_of(each).values()]
+        return _Found(
+            digest,
+            capture if comparable else None,
+            made.functions,
+            [*map(_signs_of, made.functions)],
+            annotations,
+            files,
+            states,
+            draws_figures,
+        )

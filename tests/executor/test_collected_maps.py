@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
+import pytest
+
 from cellmill import Executor, run_registry
+from cellmill.backends.scheduled import mapping
 from tests.support import tasks
 from tests.support.helpers import SECONDS
+from tests.support.waiting import until
 
 
 def test_a_run_ends_under_the_lock_of_samples_while_another_ends(fresh: Executor) -> None:
@@ -27,3 +32,13 @@ def test_a_run_ends_under_the_lock_of_samples_while_another_ends(fresh: Executor
     ends.join(SECONDS)
     assert not ends.is_alive()
     assert [list(results) for results in maps] == [[0, 2, 4, 6]] * 2
+
+
+def test_one_whose_call_was_stopped_is_over(fresh: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(results: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cellmill.backends.scheduled.backend.reading", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fresh.map(tasks.double, itertools.count())
+    until(lambda: not [each for each in mapping._open if each.stream.host is fresh._backend])

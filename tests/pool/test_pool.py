@@ -229,6 +229,16 @@ def test_terminated_it_takes_no_more_of_an_input_without_an_end() -> None:
     assert every(results)[-1][0] == "CancelledError"
 
 
+def test_terminated_it_takes_no_more_of_an_input_that_nobody_read() -> None:
+    pool = Pool(1)
+    pool.apply(abs, (1,))
+    results = pool.imap(abs, itertools.count())
+    pool.terminate()
+    pool.join()
+    pool.join()
+    assert every(results)[-1][0] == "CancelledError"
+
+
 def test_the_end_of_a_with_block_interrupts_what_runs(gate: Gate) -> None:
     with Pool(1) as pool:
         running = pool.apply_async(tasks.hold, (gate.folder,))

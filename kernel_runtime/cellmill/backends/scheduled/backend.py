@@ -221,9 +221,15 @@ class ScheduledBackend:
         if type(function) is not partial:  # that is packed with its constants once, when the map begins
             self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(self, function, iterables, options, run, how)
-        if self.gate.broken is not None:  # since that check: the thread that broke it may have missed these
-            self.break_down(self.gate.broken)
-        return reading(results)
+        try:
+            if (
+                self.gate.broken is not None
+            ):  # since that check: the thread that broke it may have missed these
+                self.break_down(self.gate.broken)
+            return reading(results)
+        except BaseException:  # Stop: nobody reads them
+            results.close()
+            raise
 
     def cancel_sent(self, run: int) -> int:
         """Cancel tasks of a run that are in the scheduler."""

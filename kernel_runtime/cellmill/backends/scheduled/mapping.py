@@ -366,7 +366,9 @@ class MapResults:
         """Take all that is left of the input now, because nothing can be taken later; an input without an end is ended
         with ``refusal``.
         """
-        if self._input.exhausted or self._over or not self._refilling.acquire(blocking=False):
+        if self._input.exhausted or self._over or self._cancelled_meanwhile():
+            return
+        if not self._refilling.acquire(blocking=False):
             return
         try:
             items, size = self._input.take_rest(refusal)

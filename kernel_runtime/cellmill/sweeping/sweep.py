@@ -23,6 +23,7 @@ from ..memo.function_key import FunctionKey
 from ..memo.recording import argument, unpacked
 from ..memo.structure import Unkeyed
 from ..parallel import ParallelFunction, parallel
+from ..process_context.interrupts import uninterrupted
 from ..run_registry import Run
 from ..task import TaskOptions, path_of
 from . import results
@@ -302,12 +303,12 @@ class Sweep:
         """Results of the function as it was before something it refers to changed are results no more."""
         with self._changed:
             stale = now is not None and self._digests is not None and now != self._digests
-            self._digests = now
             count = len(self._outcomes) + len(self._futures)
             if stale:
                 self._outcomes.clear()
                 self._futures.clear()
                 self._changed.notify_all()
+            self._digests = now  # last: where Stop comes before it, the next look finds them stale again
         if stale and count:
             notices.warn(
                 f"{self.name}, or something that it refers to, has changed: the sweep shows {counted(count, 'result')} "
@@ -340,11 +341,13 @@ class Sweep:
         return begun
 
     def _submit(self, executor: Executor, points: list[Places]) -> dict[Places, Future]:
-        run = executor.open_run(self._options.name or self.name, self._function, len(points))
-        rest = Rest(run, self._runs)
+        rest = Rest(self._runs)
         begun: dict[Places, Future] = {}
         stops = self._stops
         try:
+            with uninterrupted():
+                run = executor.open_run(self._options.name or self.name, self._function, len(points))
+                rest.of(run)
             for places in points:
                 if self._stops != stops:
                     break
@@ -356,11 +359,12 @@ class Sweep:
                     future = executor.submit_in(run, called, args, self._options, kwargs)
                 except CellmillError as error:  # its arguments cannot be sent
                     future = settled(KNOWN, None, error)
-                with self._changed:
-                    self._outcomes.pop(places, None)
-                    self._futures[places] = begun[places] = future
-                rest.more()
-                future.add_done_callback(self._ended(places, rest))
+                with uninterrupted():  # a point that is under way is waited for: its end has to be heard
+                    with self._changed:
+                        self._outcomes.pop(places, None)
+                        self._futures[places] = begun[places] = future
+                    rest.more()
+                    future.add_done_callback(self._ended(places, rest))
         finally:
             rest.less()
         return begun
@@ -378,16 +382,29 @@ class Sweep:
         """Keep how the task of a point ended; a second time, or where the function has changed since, nothing."""
         if self._futures.get(places) is not future:
             return
+        outcome = None if future.cancelled() else self._outcome_of(future)
+        with uninterrupted():
+            if outcome is not None:
+                self._outcomes[places] = outcome
+            del self._futures[places]
+            if not self._futures:
+                self._changed.notify_all()
+
+    def _outcome_of(self, future: BaseFuture[Any]) -> Outcome:
+        error: BaseException | None
+        value = None
         try:
-            if not future.cancelled():
-                error = future.exception()
-                value = None if error is not None else future.result()
-                self._outcomes[places] = Outcome(next(self._numbers), value, error)
-        except BaseException as error:  # the value could not be fetched
-            self._outcomes[places] = Outcome(next(self._numbers), None, error)
-        del self._futures[places]
-        if not self._futures:
-            self._changed.notify_all()
+            error = future.exception()
+            if error is None:
+                value = future.result()
+        except BaseException as raised:  # the value could not be fetched
+            if (
+                isinstance(raised, KeyboardInterrupt)
+                and threading.current_thread() is threading.main_thread()
+            ):
+                raise  # Stop: it is fetched the next time
+            error = raised
+        return Outcome(next(self._numbers), value, error)
 
     def _note_all(self) -> None:
         """Who has a result finds it in the table: callbacks come a moment later."""

@@ -10,14 +10,18 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future as BaseFuture
 from typing import Any
 
 import pytest
 
 import cellmill
 from cellmill import Pool
+from cellmill.pool.results import AsyncResult, Callbacks
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
+from tests.support.stops import each_step
+from tests.support.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +168,13 @@ def test_callbacks_run_one_at_a_time_beside_the_caller_and_before_join_returns()
         pool.join()
         assert sorted(heard) == list(range(1002))
     assert threading.get_ident() not in threads
+
+
+def test_the_thread_of_callbacks_ends_wherever_stop_comes() -> None:
+    callbacks, over = Callbacks(), BaseFuture[int]()
+    over.set_result(1)
+    for _ in each_step(1, lambda _: lambda: AsyncResult(over, callbacks, abs)):
+        until(lambda: "cellmill-pool-callbacks" not in [each.name for each in threading.enumerate()])
 
 
 def test_a_callback_cannot_join_its_pool() -> None:

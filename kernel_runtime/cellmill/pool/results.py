@@ -14,6 +14,7 @@ from concurrent.futures._base import LOGGER
 from typing import Any
 
 from ..errors import CellmillError, is_a
+from ..process_context.interrupts import uninterrupted
 from ..serialization.exceptions import RemoteTraceback
 
 
@@ -83,8 +84,11 @@ class AsyncResult:
             finally:
                 told.set_result(None)
 
-        callbacks.expect()
-        future.add_done_callback(lambda _: callbacks.run(tell))
+        with (
+            uninterrupted()
+        ):  # what is expected comes, or their thread would stay, and another one run beside it
+            callbacks.expect()
+            future.add_done_callback(lambda _: callbacks.run(tell))
 
     def get(self, timeout: float | None = None) -> Any:
         """Return the value, or raise the error. Raises `multiprocessing.TimeoutError` after ``timeout`` seconds."""

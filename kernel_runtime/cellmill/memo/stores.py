@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import sqlite3
@@ -11,7 +10,6 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -263,8 +261,8 @@ class FileStore:
             if self._pending_bytes > _MOST_PENDING or time.monotonic() - self._written > _LATEST_S:
                 self.write()
             elif not self._followed:
-                self._followed = True
                 threading.Thread(target=self._follow, name="cellmill-memo", daemon=True).start()
+                self._followed = True
 
     def _follow(self) -> None:
         """Write what comes, for as long as something does."""
@@ -284,30 +282,33 @@ class FileStore:
                 return
             results, self._pending, self._pending_bytes = self._pending, {}, 0
             try:
-                with self._transaction() as base:
-                    self._insert(base, results)
+                self._insert_all(results)
                 self._until_look -= sum(len(data) for _, data in results.values())
                 if self.limit is not None and self._until_look < 0:
                     self.trim()
             except (sqlite3.Error, UsageError) as error:
                 self._say(error)
+            except BaseException:  # Stop: they are written the next time
+                self._pending = results | self._pending
+                self._pending_bytes = sum(len(data) for _, data in self._pending.values())
+                raise
             self._written = time.monotonic()
+
+    def _insert_all(self, results: dict[bytes, tuple[str, bytes]]) -> None:
+        """In one transaction. It ends wherever Stop comes: open, it would keep all kernels from the file."""
+        base = self._present()
+        try:
+            base.execute("BEGIN IMMEDIATE")
+            self._insert(base, results)
+            base.execute("COMMIT")
+        except BaseException:
+            base.rollback()
+            raise
 
     def _insert(self, base: sqlite3.Connection, results: dict[bytes, tuple[str, bytes]]) -> None:
         now = time.time()
         rows = [(key, name, data, zlib.crc32(data), len(data), now) for key, (name, data) in results.items()]
         base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        base = self._present()
-        base.execute("BEGIN IMMEDIATE")
-        try:
-            yield base
-            base.execute("COMMIT")
-        except BaseException:
-            base.rollback()
-            raise
 
     def held(self, function: str | None = None) -> Held:
         """See `Store`."""

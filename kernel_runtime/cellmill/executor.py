@@ -233,11 +233,14 @@ class Executor(BaseExecutor):
         self, fn: Any, args: tuple[Any, ...], options: TaskOptions, name: str
     ) -> tuple[Future, Run]:
         """Submit one task as a run of its own; return both."""
-        run = run_registry.begin(self._backend, self._backend.open_run(), name, 1, function=fn)
+        run: Run | None = None
         try:
+            with uninterrupted():  # see `map_with`
+                run = run_registry.begin(self._backend, self._backend.open_run(), name, 1, function=fn)
             future = self._backend.submit(fn, args, {}, options, run.key)
         except BaseException:
-            run.finish()
+            if run is not None:
+                run.finish()
             raise
         future.add_done_callback(lambda _: run.finish())
         return future, run
@@ -269,21 +272,24 @@ class Executor(BaseExecutor):
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
         name = options.name or function_name(fn)
-        run = run_registry.begin(
-            self._backend,
-            self._backend.open_run(),
-            name,
-            expected,
-            priority=options.priority,
-            function=called,
-            hits=hits,
-        )
+        run: Run | None = None
         try:
+            with uninterrupted():  # one that has begun is known here, or Stop would leave it open
+                run = run_registry.begin(
+                    self._backend,
+                    self._backend.open_run(),
+                    name,
+                    expected,
+                    priority=options.priority,
+                    function=called,
+                    hits=hits,
+                )
             return self._backend.map(fn, iterables, options, run, how)
         except BaseException:
-            counts = run.counts()
-            if counts.done == counts.submitted:  # else it is finished with the last task that began
-                run.finish()
+            if run is not None:
+                counts = run.counts()
+                if counts.done == counts.submitted:  # else it is finished with the last task that began
+                    run.finish()
             raise
 
     def _single_run(self, name: str, fn: Any) -> Run:
@@ -293,10 +299,11 @@ class Executor(BaseExecutor):
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
-        run = run_registry.begin(
-            self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn
-        )
-        self._single_runs[name] = (run_registry.epoch(), run)
+        with uninterrupted():  # the end of the cell's epoch finishes it
+            run = run_registry.begin(
+                self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn
+            )
+            self._single_runs[name] = (run_registry.epoch(), run)
         return run
 
     @property

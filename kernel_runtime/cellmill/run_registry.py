@@ -26,6 +26,7 @@ from .diagnostics.failing_lines import FailingLine, FailingLines
 from .diagnostics.failure_counts import FailureCount, FailureCounts
 from .errors import DependencyError, in_words, is_a
 from .history import RunCounter, RunRecord, Runs, code_of
+from .process_context.interrupts import uninterrupted
 from .process_context.settings import context_now
 from .serialization.exceptions import remote_traceback
 from .task import HitCount, RunCounts
@@ -225,6 +226,10 @@ class Run:
 
     def finish(self) -> None:
         """No task of it is left: keep the last counts and give its number back."""
+        with uninterrupted():  # half finished it would go on for ever
+            self._finish()
+
+    def _finish(self) -> None:
         with _lock:
             backend = self._backend
             if backend is None or self._finishing:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from cellmill import Executor, run_registry
 from cellmill.backends.scheduled import mapping
+from cellmill.task import DEFAULT_OPTIONS
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 from tests.support.waiting import until
@@ -42,3 +45,23 @@ def test_one_whose_call_was_stopped_is_over(fresh: Executor, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         fresh.map(tasks.double, itertools.count())
     until(lambda: not [each for each in mapping._open if each.stream.host is fresh._backend])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ex: ex.map(tasks.double, itertools.count()),
+        lambda ex: ex.submit_alone(tasks.double, (1,), DEFAULT_OPTIONS, "alone"),
+    ],
+    ids=["map", "alone"],
+)
+def test_a_run_that_was_stopped_as_it_began_is_over(
+    fresh: Executor, call: Callable[[Executor], object]
+) -> None:
+    undo = run_registry.on_run_started(lambda run: signal.raise_signal(signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(fresh)
+    finally:
+        undo()
+    assert not run_registry.runs_of(fresh._backend)

@@ -34,6 +34,24 @@ def test_the_cell_returns_at_once_and_nothing_arrives_in_the_middle_of_a_cell(no
     assert notebook.value("x") == "1"
 
 
+def test_variables_arrive_where_the_end_of_a_cell_was_not_heard(notebook: Notebook) -> None:
+    """Stop may come as it is told."""
+    hooks = "get_ipython().events.callbacks['post_run_cell']"
+    notebook.run(f"(arrivals,) = [each.__self__ for each in {hooks} if 'Arrivals' in repr(each)]").ok()
+    notebook.run("arrivals._cells += 1").ok()
+    notebook.run("%%task a\nx = 1").ok()
+    notebook.run("value = a.source.result(30)").ok()
+    assert notebook.value("x") == "1"
+
+
+def test_nothing_arrives_in_the_middle_of_a_cell_that_runs_another(notebook: Notebook) -> None:
+    notebook.run(GATE).ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    cell = "gate.touch()\nvalue = a.source.result(30)\nget_ipython().run_cell('1')\nprint('x' in globals())"
+    assert notebook.run(cell).ok().stdout.splitlines()[-1] == "False"
+    assert notebook.value("x") == "1"
+
+
 def test_nothing_arrives_in_the_middle_of_an_async_cell(notebook: Notebook) -> None:
     notebook.run(GATE).ok()
     notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()

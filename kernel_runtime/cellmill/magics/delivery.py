@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
+from cellmill.magics.waiting import within_another
 from cellmill.process_context.interrupts import uninterrupted
 
 MISSING = object()
@@ -58,7 +59,8 @@ class Arrivals:
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell)."""
         self._thread = threading.get_ident()
-        if self._cells == 0:
+        if not within_another():
+            self._cells = 0
             self.deliver()
         self._cells += 1
         self._say()

@@ -10,6 +10,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -30,6 +31,19 @@ def attend(ip: InteractiveShell) -> Waiting:
     if ip not in _shells:
         _shells[ip] = Waiting(ip)
     return _shells[ip]
+
+
+def within_another() -> bool:
+    """Whether the cell that begins is run by code of another one (asked in pre_run_cell).
+
+    The end of a cell is not always heard: Stop may come in the moment in which it is told.
+    """
+    runs, found = InteractiveShell.run_cell_async.__code__, 0
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        found += frame.f_code is runs
+        frame = frame.f_back
+    return found > 1
 
 
 class Waiting:
@@ -70,7 +84,8 @@ class Waiting:
 
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell), and with it its epoch."""
-        if self._cells == 0:
+        if not within_another():
+            self._cells = 0
             self._first = run_registry.epoch()
             self._given_up = {key: min(count, _alone(key)) for key, count in self._given_up.items()}
             unasked.cell_begins()

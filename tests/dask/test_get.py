@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from dask.diagnostics import ProgressBar
 
 import cellmill.dask
 from benchmarks import census
-from cellmill import Executor, UsageError
+from cellmill import Executor, UsageError, run_registry
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 
@@ -310,3 +311,15 @@ class File:
 def test_tasks_with_a_lock_run_one_after_another(tmp_path: Any) -> None:
     da.store(da.ones(40, chunks=2), File(str(tmp_path)), lock=True)
     assert np.fromfile(tmp_path / "written").sum() == 40
+
+
+def test_a_run_that_was_stopped_as_it_began_is_over(pool: Executor) -> None:
+    undo = run_registry.on_run_started(lambda run: signal.raise_signal(signal.SIGINT))
+    before = run_registry.runs_of(pool._backend)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            delayed(increment)(1).compute()
+    finally:
+        undo()
+    assert set(run_registry.runs_of(pool._backend)) <= set(before)
+    assert delayed(increment)(1).compute() == 2

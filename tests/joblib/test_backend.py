@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import operator
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from joblib.parallel import BatchedCalls
 
 import cellmill
 import cellmill.joblib
-from cellmill import Executor, UsageError
+from cellmill import Executor, UsageError, run_registry
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 from tests.support.told import told
@@ -289,3 +290,14 @@ def test_an_array_in_a_file_that_is_not_written_to_is_told(ex: Executor, tmp_pat
     assert values[:4].tolist() == [0] * 4
     values = np.memmap(tmp_path / "values", float, "r", shape=size)
     assert told(lambda: Parallel(2)(delayed(np.sum)(values) for _ in range(2)), "memmap") == []
+
+
+def test_a_run_that_was_stopped_as_it_began_is_over(ex: Executor) -> None:
+    undo = run_registry.on_run_started(lambda run: signal.raise_signal(signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Parallel(n_jobs=2)(delayed(tasks.double)(i) for i in range(4))
+    finally:
+        undo()
+    assert comes_down(lambda: len(run_registry.runs_of(ex._backend)), 0)
+    assert Parallel(n_jobs=2)(delayed(tasks.double)(i) for i in range(4)) == [0, 2, 4, 6]

@@ -17,6 +17,7 @@ from ..by_value.pickling import dumps
 from ..errors import DependencyError, PayloadError, is_a
 from ..executor import Executor
 from ..futures import Future
+from ..process_context.interrupts import uninterrupted
 from ..run_registry import Run
 from ..task import TaskOptions
 from .effects import locks_of
@@ -49,7 +50,8 @@ class Compute:
         for callback in on_state:
             callback(self._nodes, self.state)
         if any(not isinstance(node, (Alias, DataNode)) for node in nodes):
-            self._run = self._executor.open_run(_name(self._wanted), None, sum(are_tasks))
+            with uninterrupted():  # a run that has begun is known here, and is ended
+                self._run = self._executor.open_run(_name(self._wanted), None, sum(are_tasks))
         for key, node, is_task in zip(keys, nodes, are_tasks, strict=True):
             if self._run is None or not is_task:
                 self._known[key] = self._value(node)

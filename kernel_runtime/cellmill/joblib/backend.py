@@ -13,6 +13,7 @@ from joblib.parallel import BatchedCalls, FallbackToBackend, ParallelBackendBase
 from ..errors import UsageError
 from ..executor import Executor, default_executor, in_worker
 from ..futures import Future
+from ..process_context.interrupts import uninterrupted
 from ..run_registry import Run
 from ..serialization.function_code import function_name
 from ..task import DEFAULT_OPTIONS
@@ -212,10 +213,11 @@ class _Call:
 
     def finish(self) -> None:
         """End the run and let go of what was sent; tasks under way go on."""
-        self.over = True
-        self._sent.close()
-        if self._run is not None:
-            self._run.finish()
+        with uninterrupted():
+            self.over = True
+            self._sent.close()
+            if self._run is not None:
+                self._run.finish()
 
     def _submitted(self, batch: BatchedCalls, function: Any, args: tuple[Any, ...]) -> Future:
         executor = self._executor
@@ -223,8 +225,9 @@ class _Call:
             raise RuntimeError("this call of joblib.Parallel is over, and takes no more tasks")
         if self._run is None:
             name, called = _called(batch)
-            self._run = executor.open_run(name, called)
             self._options = DEFAULT_OPTIONS.changed(name=name)
+            with uninterrupted():  # a run that has begun is known here, and is ended
+                self._run = executor.open_run(name, called)
         return executor.submit_in(self._run, function, args, self._options)
 
     def _next(self, _: BaseFuture[Any]) -> None:

@@ -15,6 +15,18 @@ def test_every_function_of_the_cell_becomes_parallel(notebook: Notebook) -> None
     assert notebook.value("f(1).result(), g(1).result(), list(g.map(range(3)))") == "(2, 20, [10, 20, 30])"
 
 
+def test_what_was_defined_when_stop_came_is_parallel(notebook: Notebook) -> None:
+    notebook.run(
+        "from cellmill.magics import parallel\nmake_parallel = parallel.make_parallel\ncalls = []\n"
+        "def interrupted(*given):\n    calls.append(given)\n    if len(calls) == 2: raise KeyboardInterrupt\n"
+        "    return make_parallel(*given)\nparallel.make_parallel = interrupted"
+    ).ok()
+    cell = "%%parallel\ndef f(x): return x\ndef g(x): return f(x)\ndef h(x): return x"
+    assert notebook.run(cell).error is not None
+    notebook.run("parallel.make_parallel = make_parallel").ok()
+    assert notebook.value("list(f.map([1])), list(g.map([1])), 'h' in globals()") == "([1], [1], False)"
+
+
 def test_only_the_functions_named(notebook: Notebook) -> None:
     notebook.run("%%parallel g\ndef f(x):\n    return x + 1\n\ndef g(x):\n    return f(x) * 10").ok()
     assert notebook.value("f(1), g(1).result()") == "(2, 20)"

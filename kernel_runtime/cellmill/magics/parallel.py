@@ -27,6 +27,7 @@ from cellmill.magics.lines import (
     usage_of,
 )
 from cellmill.parallel import ParallelFunction, PerWorker, parallel
+from cellmill.process_context.interrupts import uninterrupted
 
 OPTIONS = (RETRIES, BATCH, TIMEOUT, PRIORITY, RESOURCES, MEMORY, NAME, MEMO, DEPENDS_ON, CHECKPOINT)
 USAGE = f"%%parallel {usage_of(OPTIONS)} [functions…]"
@@ -87,7 +88,7 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
             message = f"async def {name} cannot become a parallel function; make it a plain def that calls"
             raise at_node(cell, defined[name], f"{message} asyncio.run(...), or name the functions to take")
     decorating = chosen & _decorators(cell.tree)
-    ran: set[str] = set()
+    waiting: set[str] = set()  # to become parallel, also where Stop comes in between
 
     def take(name: str) -> None:
         if name in ip.user_ns:
@@ -96,12 +97,14 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
     try:
         for node in run_cell(ip, cell):
             if isinstance(node, ast.FunctionDef) and node.name in chosen:
-                ran.add(node.name)
+                waiting.add(node.name)
                 if node.name not in decorating:
                     take(node.name)
+                    waiting.discard(node.name)
     finally:
-        for name in ran & decorating:
-            take(name)
+        with uninterrupted():
+            for name in waiting:
+                take(name)
 
 
 def _is_helper(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

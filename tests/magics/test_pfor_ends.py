@@ -186,3 +186,18 @@ def test_a_name_that_some_items_leave_is_gone_where_the_last_deletes_it(
     ).ok()
     notebook.run(f"%%pfor i in range({count})\n{body}").ok()
     assert notebook.value("globals().get('y')") == notebook.value(f"plain({count - 1})")
+
+
+def test_stop_between_the_effects_of_many_items_says_of_which_they_are_done(notebook: Notebook) -> None:
+    notebook.run(
+        "import contextlib\nfrom cellmill.magics import harvest\n"
+        "@contextlib.contextmanager\ndef stopped():\n    entered.append(1)\n"
+        "    if len(entered) == 2: raise KeyboardInterrupt\n    yield\n"
+        "kept, entered, seen = (harvest.uninterrupted, harvest.ITEMS_AT_ONCE), [], []\n"
+        "harvest.uninterrupted, harvest.ITEMS_AT_ONCE = stopped, 2"
+    ).ok()
+    output = notebook.run("%%pfor x in range(5)\nseen.append(x)")
+    notebook.run("harvest.uninterrupted, harvest.ITEMS_AT_ONCE = kept").ok()
+    assert output.error is not None
+    assert "was stopped; the effects of its first 2 items are done, of no others\n" in output.stderr
+    assert notebook.value("seen") == "[0, 1]"

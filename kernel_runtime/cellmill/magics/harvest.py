@@ -115,6 +115,7 @@ class Harvest:
     bindings: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     complete: bool = False  # the last item has brought all that it bound
+    applied: int = 0  # items whose effects are done
 
     def read(self, plan: Plan, source: Source, results: Iterator[Any]) -> None:
         """All results in their order; raises what makes the loop's effects unknown."""
@@ -250,8 +251,9 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
         try:
             with uninterrupted():
                 done(part)
+                harvest.applied = start + len(part)
         except Exception as error:
-            index = start + _index_in(error)
+            index = harvest.applied = start + _index_in(error)
             del logs[index:]
             failure = cellmill.TaskFailure(index, "?", error)
             harvest.values[index] = failure

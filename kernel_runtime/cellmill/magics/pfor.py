@@ -113,10 +113,8 @@ def run_pfor(ip: InteractiveShell, text: str, body: str) -> None:
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, plan.variables) or error) from None
     except KeyboardInterrupt:
-        apply(ip, plan, harvest)
-        if plan.sites:
-            done = counted(len(harvest.logs), "item")
-            say(f"%%pfor was stopped; the effects of its first {done} are done, of no others")
+        _apply(ip, plan, harvest)
+        _say_stopped(plan, harvest)
         raise
     except Exception:
         raise
@@ -153,7 +151,7 @@ def run_loop(
 def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
     """Assign the loop's results in the notebook; raise the error of what failed."""
     __tracebackhide__ = True
-    apply(ip, plan, harvest)
+    _apply(ip, plan, harvest)
     loop = plan.loop
     if not harvest.failures:
         assign_names(ip, plan, harvest)
@@ -166,6 +164,22 @@ def finish(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
         say(
             "%%pfor: the values of the items go nowhere; to keep them write `-> NAME` at the end of the first line"
         )
+
+
+def _apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
+    __tracebackhide__ = True
+    try:
+        apply(ip, plan, harvest)
+    except KeyboardInterrupt:  # Stop, between the effects of many items
+        _say_stopped(plan, harvest)
+        raise
+
+
+def _say_stopped(plan: Plan, harvest: Harvest) -> None:
+    if plan.sites:
+        done = counted(harvest.applied, "item")
+        at_once = " (but for changes of the items themselves, which are made at once)" if plan.here else ""
+        say(f"%%pfor was stopped; the effects of its first {done} are done, of no others{at_once}")
 
 
 def _comes_to_nothing(plan: Plan, harvest: Harvest) -> bool:

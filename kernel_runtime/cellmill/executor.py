@@ -238,11 +238,12 @@ class Executor(BaseExecutor):
             with uninterrupted():  # see `map_with`
                 run = run_registry.begin(self._backend, self._backend.open_run(), name, 1, function=fn)
             future = self._backend.submit(fn, args, {}, options, run.key)
+            with uninterrupted():
+                future.add_done_callback(lambda _: run.finish())
         except BaseException:
             if run is not None:
                 run.finish()
             raise
-        future.add_done_callback(lambda _: run.finish())
         return future, run
 
     def map_with(

@@ -44,6 +44,18 @@ def test_variables_arrive_where_the_end_of_a_cell_was_not_heard(notebook: Notebo
     assert notebook.value("x") == "1"
 
 
+def test_what_has_the_name_of_a_task_brings_its_variables_wherever_stop_comes(notebook: Notebook) -> None:
+    notebook.run(
+        "import signal\nfrom cellmill.magics.delivery import Arrivals\nexpect = Arrivals.expect\n"
+        "def stopped(self, task):\n    signal.raise_signal(signal.SIGINT)\n    expect(self, task)\n"
+        "Arrivals.expect = stopped"
+    ).ok()
+    output = notebook.run("%%task a\nx = 1")
+    notebook.run("Arrivals.expect = expect").ok()
+    assert output.error is not None
+    assert notebook.value("a.arrivals is not None") == "True"
+
+
 def test_nothing_arrives_in_the_middle_of_a_cell_that_runs_another(notebook: Notebook) -> None:
     notebook.run(GATE).ok()
     notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()

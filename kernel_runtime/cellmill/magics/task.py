@@ -40,6 +40,7 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.process_context.interrupts import uninterrupted
 from cellmill.task import DEFAULT_OPTIONS
 
 OPTIONS = (RETRIES, TIMEOUT, PRIORITY, RESOURCES, MEMORY)
@@ -237,8 +238,9 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         raise (explain_unsendable(cell, captured) or error) from None
     tasks = tuple(each for each in earlier.values() if isinstance(each, TaskFuture))
     future = TaskFuture(name, before, captured, source, tasks)
-    ip.user_ns[name] = future
-    arrivals.expect(future)
+    with uninterrupted():  # what has the task's name brings its variables
+        ip.user_ns[name] = future
+        arrivals.expect(future)
 
 
 def _inherit(ip: InteractiveShell, name: str, future: BaseFuture[Any]) -> Inheritance:

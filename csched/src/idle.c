@@ -58,9 +58,11 @@ static change_t *add_changes(change_t *change, const csched_spell_t *spell)
     for (uint16_t state = spell->again ? READY : PACKED; state <= OVER; state++) {
         uint64_t time = times[state - PACKED];
         at = time > at ? time : at; /* the clock of a worker elsewhere is estimated */
-        *change++ =
-            (change_t){.at = at, .worker = spell->worker, .state = state, .fresh = spell->again && state == READY,
-                       .held = spell->held != 0};
+        *change++ = (change_t){.at = at,
+                               .worker = spell->worker,
+                               .state = state,
+                               .fresh = spell->again && state == READY,
+                               .held = spell->held != 0};
     }
     return change;
 }

@@ -104,3 +104,13 @@ def test_a_seed_that_does_not_reach_tasks_is_told(notebook: Notebook) -> None:
     )
     cell = notebook.run("%%pfor i in range(3) -> a\nrandom.gauss(i, 1)").ok()
     assert cell.stderr.count("random.seed() here does not reach them") == 1
+
+
+def test_a_package_draws_in_a_loop(notebook: Notebook) -> None:
+    notebook.run(
+        "import pandas as pd, numpy as np\ntable = pd.DataFrame({'a': range(100)})\nnp.random.seed(3)"
+    ).ok()
+    loop = "%%pfor i in range(2) -> a\nint(table.sample(1, random_state={seed}).a.iloc[0])"
+    assert "draw from" not in notebook.run(loop.format(seed="i")).ok().stderr
+    said = notebook.run(loop.format(seed="None")).ok().stderr
+    assert "tasks of pfor i in range(2) draw from numpy.random, of which each worker has its own" in said

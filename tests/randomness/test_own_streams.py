@@ -199,3 +199,41 @@ def test_what_comes_with_a_call_draws(tmp_path: Path) -> None:
         *("Walker.step", "Drawer", "draw", "Random.gauss"),
         *("stepped", "stepped_once", "call", "by_module"),
     ]
+
+
+IN_PACKAGES = """
+import numpy as np
+import pandas as pd
+from numpy.random import seed as begin
+import cellmill
+
+table = pd.DataFrame({"a": range(100)})
+
+def sampled(i):
+    return table.sample(2).a.sum()
+
+def in_its_own_order(i):
+    return table.sample(2, random_state=i).a.sum()
+
+def of_its_own_seed(i):
+    begin(i)
+    return table.sample(2).a.sum()
+
+if __name__ == "__main__":
+    {seeding}
+    with cellmill.Executor(2) as ex:
+        for function in (sampled, in_its_own_order, of_its_own_seed):
+            list(ex.map(function, range(4)))
+        ex.submit(table.sample, 2).result()
+        ex.submit(sampled, 2).result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seeding", "told"),
+    [("np.random.seed(3)", ["sampled", "NDFrame.sample"]), ("pass", []), ("cellmill.seed(3)", [])],
+)
+def test_packages_draw(tmp_path: Path, seeding: str, told: list[str]) -> None:
+    """A worker sees the draws that do not show in the function's own code."""
+    _, errors = run_script(tmp_path, IN_PACKAGES.replace("{seeding}", seeding))
+    assert re.findall(r"tasks of (\S+) draw from numpy.random, ", errors) == told

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import is_a
 from ..process_context.process_looks import ProcessLook
-from . import module_reads
+from . import module_reads, stream_looks
 from .capture import Capture, memory_of
 from .capture_kinds import Walk
 from .molecules import is_molecule
@@ -55,12 +55,14 @@ class FirstCalls:
     where it was sent with the call, by `sent_along`; else the `watched` state of a function has it.
     """
 
-    def __init__(self, function: Any, parts: Parts, sight: Sight, *, along: bool = False) -> None:
+    def __init__(
+        self, function: Any, parts: Parts, sight: Sight, *, along: bool = False, body: bool = False
+    ) -> None:
         self.__wrapped__ = function
         self.__qualname__ = self.__name__ = parts.name
         self.spent: Callable[[], Any] | None = None
         self._parts, self._sight = parts, sight
-        self._along = along
+        self._along, self._body = along, body
         self._parameters = parts.parameters()
         inner = parts.function
         self._code = inner if along and type(inner) is types.FunctionType and _may_change(inner) else None
@@ -70,7 +72,7 @@ class FirstCalls:
         if sight.calls <= 0 or sight.looks <= 0 or _paused.now:
             return self.__wrapped__(*args, **kwargs)
         sight.calls -= 1
-        variables = dict(self._variables(args, kwargs))
+        variables = {} if self._body else dict(self._variables(args, kwargs))
         look = _look(variables, self._code) if variables or self._code is not None else None
         if look is not None:
             sight.looks -= 1
@@ -79,7 +81,9 @@ class FirstCalls:
             process.note()
         if sight.over() and self.spent is not None:
             self.spent()
+        streams = stream_looks.states()
         value = self.__wrapped__(*args, **kwargs)
+        self._say(stream_looks.drawn_since(streams), arguments=False)
         if process is not None:
             self._say(process.changed(), arguments=False)
         if look is not None:
@@ -153,13 +157,13 @@ def no_looks() -> Iterator[None]:
         _paused.now = before
 
 
-def first_calls(function: Any) -> Any:
+def first_calls(function: Any, name: str) -> Any:
     """Return a function of the user's with its first calls looked at; anything else as it is. The body of a loop sees
     to what it changes of its items.
     """
-    if body_of(function)[0] is not None:
-        return function
     parts = taken_apart(function)
+    if body_of(function)[0] is not None:
+        return FirstCalls(function, parts._replace(name=name), Sight(), body=True)
     return function if _is_ours(parts) else FirstCalls(function, parts, Sight())
 
 

@@ -1,9 +1,9 @@
 """Functions that draw from `random` and `numpy.random` themselves, while the user's code seeds these.
 
 Each worker has streams of its own there, which a seed in the kernel does not reach: a loop would draw the same
-numbers in every run, and tasks do not. That is said before such a task begins, once per function. Nothing is said
-where the user seeds nothing, where the function seeds its streams itself, or after `cellmill.seed`. Draws in the code
-of packages are not seen.
+numbers in every run, and tasks do not. That is said before such a task begins, once per function; of draws in the code
+of packages when a worker has seen one. Nothing is said where the user seeds nothing, where the function seeds its
+streams itself, or after `cellmill.seed`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 from ..by_value.module_reads import is_own, of_users
 from ..by_value.parts import taken_apart
 from ..by_value.references import body_of, cell_value, helpers_of, named_references, names_used
+from ..by_value.stream_looks import NUMPY, RANDOM
 from ..diagnostics import notices
 from . import streams
 
-RANDOM, NUMPY = "random", "numpy.random"
 _SEED = re.compile(r"((?:\b\w+\s*\.\s*)*)\bseed\s*\(")
 _OF_STATE = frozenset(("getstate", "setstate", "get_state", "set_state", "_bit_generator"))
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
@@ -70,6 +70,14 @@ class _Seeds:
             self._drawing[name] = _Drawing(weakref.ref(function) if plain else lambda: None, drawn)
             self._read_all()
             self._tell(name)
+
+    def drew(self, name: str, streams: set[str], function: Any) -> None:
+        """A task has drawn from these: what its code does not show, packages have."""
+        shown, seeded = _used(_codes(function)) if function is not None else (set[str](), set[str]())
+        new = streams - shown - seeded
+        if new:
+            before = self._drawing.get(name)
+            self._note(name, new if before is None else new | before.streams, function)
 
     def came_along(self, function: Any, name: str, key: Any) -> None:
         """A method, or another callable that is sent with each of its calls, is called."""
@@ -147,6 +155,7 @@ _seeds = _Seeds()  # of this process's user
 met = _seeds.met
 came_along = _seeds.came_along
 given = _seeds.given
+drew = _seeds.drew
 before_cell = _seeds.before_cell
 
 
@@ -159,11 +168,17 @@ def drawn_by(function: Any) -> set[str]:
 
 
 def _drawn(codes: Iterator[_Code]) -> set[str]:
+    drawn, seeded = _used(codes)
+    return drawn - seeded
+
+
+def _used(codes: Iterator[_Code]) -> tuple[set[str], set[str]]:
+    """Return which streams code draws from, and which it seeds."""
     drawn, seeded = set[str](), set[str]()
     for code, value_of in codes:
         for stream, name in _uses(code, value_of):
             (seeded if name == "seed" else drawn).add(stream)
-    return drawn - seeded
+    return drawn, seeded
 
 
 def _codes(function: Any) -> Iterator[_Code]:

@@ -171,7 +171,7 @@ def load_function(view: memoryview) -> FunctionBlob:
     for name, source in blob.sources.items():
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     put_own(blob.function)
-    function = first_calls(blob.function)
+    function = first_calls(blob.function, blob.name)
     brought = Brought(blob.reads) if blob.reads else None
     if brought is not None:
         function = _WithNames(blob, function, brought)

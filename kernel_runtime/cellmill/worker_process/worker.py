@@ -19,7 +19,7 @@ from multiprocessing.process import current_process
 from typing import TYPE_CHECKING, Any
 
 from ..backends.scheduled.scheduler import NO_BLOCK, ffi, nogil, nogil_cast, with_gil
-from ..by_value import import_log, pickling, watched
+from ..by_value import import_log, pickling, stream_looks, watched
 from ..by_value.argument_names import call_pickled, found_by_name
 from ..by_value.first_calls import FirstCalls
 from ..by_value.watched import CHANGES
@@ -88,6 +88,7 @@ class Worker:
         self.shares = Loaded(self.blobs).here()
         self.item = ffi.new("csched_item_t *")
         watched.here.tell = self.tell_change
+        stream_looks.alone = True
         payload.inputs.thawing = read_only.thawed
         self.output = OutputCapture(
             pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b"")

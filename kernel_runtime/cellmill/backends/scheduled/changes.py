@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...by_value.changed_arguments import changed_arguments
+from ...by_value.stream_looks import STREAM_SHOWN
 from ...diagnostics import notices
 from ...process_context.process_looks import FIGURES
+from ...randomness import own_streams
 
 
 def hear(data: bytes, named: Callable[[str], Any]) -> None:
@@ -18,6 +20,10 @@ def hear(data: bytes, named: Callable[[str], Any]) -> None:
     if arguments:
         _of_arguments(name, variables, named(name))
         return
+    streams = {stream for stream, shown in STREAM_SHOWN.items() if shown in variables}
+    if streams:
+        own_streams.drew(name.removesuffix(".__call__"), streams, named(name))
+        variables = [variable for variable in variables if variable not in STREAM_SHOWN.values()]
     new = [variable for variable in variables if notices.is_new((name, variable))]
     if FIGURES in new:
         new.remove(FIGURES)

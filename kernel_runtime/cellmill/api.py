@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future as BaseFuture
 from typing import TYPE_CHECKING, Any
 
-from . import backends, run_registry
+from . import backends, registry, run_registry
 from .cell_output.transcript import kept
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded
@@ -183,7 +183,10 @@ def questions_of(executor: Executor | None = None) -> TaskQuestions:
 def _observer(executor: Executor | None) -> Observer:
     found = executor if executor is not None else peek_default_executor()
     if found is None:
-        raise UsageError("there are no tasks yet: workers start with the first one")
+        raise UsageError(
+            "the default executor has no tasks yet: its workers start with the first one. Of an executor of yours, "
+            "name a task by its future, or the executor by executor="
+        )
     observer = found._backend.observer
     if observer is None:
         raise BackendError(
@@ -254,12 +257,16 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     ``print(cellmill.account())`` says it in a sentence; `Account` has the figures, in seconds: ``busy + overhead +
     idle`` is ``wall * workers``. Of work that is over, ``advice`` has the changes that would have made it shorter, best
     first: ``what``, ``seconds`` promised, and ``apply()``, which makes those that are no change of code. Raises
-    `UsageError` for an unknown run, `BackendError` where tasks are not watched.
+    `UsageError` for an unknown run, and where tasks ran on executors of yours alone and none is given, `BackendError`
+    where tasks are not watched.
     """
-    found = executor if executor is not None else default_executor()
+    found = executor if executor is not None else peek_default_executor()
+    if found is None and not registry.executors:
+        found = default_executor()  # nothing has run
     observer = _observer(found)
     if run is None:
         return observer.account(None, advice=True)
+    assert found is not None
     return observer.account(_known(found, run).key)
 
 

@@ -54,6 +54,18 @@ def of(executor: Executor, run: int | None = None) -> Account:
     return found
 
 
+def test_tasks_of_another_executor_are_not_none(ex: Executor) -> None:
+    """It said that no task has run, and began a default executor."""
+    default = cellmill.peek_default_executor()
+    cellmill.set_default_executor(None)
+    try:
+        with pytest.raises(UsageError, match="the default executor has no tasks yet.*executor="):
+            cellmill.account()
+        assert cellmill.peek_default_executor() is None
+    finally:
+        cellmill.set_default_executor(default)
+
+
 def test_balanced_work_is_busy(ex: Executor) -> None:
     assert list(ex.map(nap, [0.05] * 8, chunksize=1)) == [0.05] * 8
     found = of(ex)

@@ -59,7 +59,7 @@ def test_tasks_of_another_executor_are_not_none(ex: Executor) -> None:
     default = cellmill.peek_default_executor()
     cellmill.set_default_executor(None)
     try:
-        with pytest.raises(UsageError, match="the default executor has no tasks yet.*executor="):
+        with pytest.raises(UsageError, match="the default executor has no tasks yet"):
             cellmill.account()
         assert cellmill.peek_default_executor() is None
     finally:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from tests.support.helpers import run_script
 from tests.support.programs import WITH_EXECUTOR as START
 
 
@@ -252,3 +254,28 @@ print(type(ex.submit(fail, 4).exception()) is Bad)
 """
     )
     assert out == "True 33 (3, 3) 1 in fail(3)\nTrue 12 (1, 2) 2 in fail(0)\n[True, True]\nTrue\n"
+
+
+def test_the_module_of_the_program_is_the_workers_own(tmp_path: Path) -> None:
+    _, errors = run_script(
+        tmp_path,
+        """
+import __main__
+import cellmill
+
+total = 0
+
+def add(x):
+    __main__.total = x
+
+def add_imported(x):
+    import __main__ as here
+    here.total = x
+
+if __name__ == "__main__":
+    with cellmill.Executor(1) as ex:
+        ex.submit(add, 1).result()
+        ex.submit(add_imported, 1).result()
+""",
+    )
+    assert errors.count("a function uses the module __main__") == 1

@@ -156,6 +156,13 @@ def of_code(walk: Entries, module: types.ModuleType, code: types.CodeType) -> No
 
 def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
     """Add what code reads from a user's module that it refers to: ``value.name``."""
+    if value is sys.modules.get("__main__") and not walk.in_worker:
+        notices.give(
+            "__main__",
+            "a function uses the module __main__. In a task that is the worker's own, which has none of this program's "
+            "variables: what the task sets there does not arrive here. Use the variables themselves, and return what "
+            "is to be kept.",
+        )
     todo, seen = [value], set[int]()
     while todo:
         module = todo.pop()

@@ -245,3 +245,11 @@ def test_log_records_in_the_cell_of_their_task(notebook: Notebook) -> None:
     notebook.run("%%capture heard\nsubmit(careful).result()").ok()
     assert notebook.value("heard.stderr") == repr("from a task\n")
     notebook.run("logging.root.setLevel('WARNING')").ok()
+
+
+def test_a_loop_displays_by_an_imported_name(notebook: Notebook) -> None:
+    """It was refused: items changed what had displayed in their worker."""
+    notebook.run("from IPython.display import HTML, display").ok()
+    output = notebook.run("%%pfor i in range(3)\ndisplay(HTML(f'<b>{i}</b>'))").ok()
+    shown = [data["text/html"] for data in output.displays.values() if "text/html" in data]
+    assert sorted(html for html in shown if html.startswith("<b>")) == ["<b>0</b>", "<b>1</b>", "<b>2</b>"]

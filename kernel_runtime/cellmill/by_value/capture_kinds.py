@@ -64,7 +64,10 @@ _CACHES_OF_OBJECTS = ("_cache", "_item_cache", "_has_sorted_indices", "_has_cano
 _OF_CLASSES = frozenset(
     ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", *_CACHES_OF_CLASSES)
 )
-_OURS = ("cellmill.parallel", "cellmill.serialization.shared", "cellmill.futures", "cellmill.executor")
+_OURS = (
+    *("cellmill.parallel", "cellmill.serialization.shared", "cellmill.futures", "cellmill.executor"),
+    "cellmill.worker_process.displays",
+)
 _COUNTING = (
     "sklearn.neighbors._kd_tree",
     "sklearn.neighbors._ball_tree",

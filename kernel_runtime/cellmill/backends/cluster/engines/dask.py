@@ -125,8 +125,20 @@ class DaskEngine:
 
     def _apart(self, make: Callable[[], None]) -> None:
         """Have this done in a thread of its own: where Stop ends the wait for it, `close` finds what it has made."""
+        made: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                make()
+            except BaseException as error:
+                made.set_exception(error)
+            else:
+                made.set_result(None)
+
         with uninterrupted():
-            made = self._made = self._takers.submit(make)
+            # no pool's thread: those of the program's pools are waited for at its end
+            threading.Thread(target=run, name="cellmill-dask-begin", daemon=True).start()
+            self._made = made
         made.result()
 
     def _connect(self) -> int:

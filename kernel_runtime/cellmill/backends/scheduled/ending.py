@@ -12,8 +12,8 @@ from typing import Protocol
 from ...errors import CellmillError
 from ...futures import Future
 from ...process_context.interrupts import uninterrupted
-from ...run_registry import finish_all
-from ...task import Stats
+from ...run_registry import finish_all, note_failure
+from ...task import NO_RUN, Stats
 from .cancellations import Cancellations
 from .gate import Gate
 from .mapping import streams_of, take_rest
@@ -67,19 +67,22 @@ def break_down(backend: Ending, error: CellmillError) -> None:
         if entry is None:
             continue
         if isinstance(entry, Future):
-            _count_as_failed(backend.scheduler, entry._ticket)
-            if entry.settle(None, not_run(error)):
+            failed = not_run(error)
+            note_failure(_count_as_failed(backend.scheduler, entry._ticket), backend, failed)
+            if entry.settle(None, failed):
                 backend.resolver.call_back(entry)
             table[slot] = None
     with_gil.csched_cancel_all(backend.scheduler.handle)  # chunks hear of it as cancelled
     backend.resolver.resolve()
 
 
-def _count_as_failed(scheduler: Scheduler, ticket: int) -> None:
-    """The scheduler is about to count this task as cancelled."""
-    if with_gil.csched_task_state(scheduler.handle, ticket):
-        run = int(with_gil.csched_task_run(scheduler.handle, ticket))
-        scheduler.adjust_run(run, failed=1, cancelled=-1)
+def _count_as_failed(scheduler: Scheduler, ticket: int) -> int:
+    """The scheduler is about to count this task as cancelled; its run."""
+    if not with_gil.csched_task_state(scheduler.handle, ticket):
+        return NO_RUN
+    run = int(with_gil.csched_task_run(scheduler.handle, ticket))
+    scheduler.adjust_run(run, failed=1, cancelled=-1)
+    return run
 
 
 def cancel_everything(backend: Ending) -> int:

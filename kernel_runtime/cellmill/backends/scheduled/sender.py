@@ -18,6 +18,7 @@ from ...futures import Future, FutureOwner
 from ...process_context.settings import Settings
 from ...randomness import given
 from ...randomness.generators import Draws
+from ...run_registry import note_failure
 from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
@@ -285,6 +286,7 @@ class Sender:
         future = Future(self.host)
         error = outcomes.dependency_failed(cause, 0)
         name_call(error, call)
+        note_failure(run, self.host, error)
         future.settle(None, error)
         return future
 

@@ -34,9 +34,6 @@ _OF_STATE = frozenset(("getstate", "setstate", "get_state", "set_state", "_bit_g
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 _IMPORT = "import"  # no name: it is a keyword
-_OF_MAKING = frozenset(
-    ("__init__", "__new__", "__init_subclass__", "__getstate__", "__setstate__", "__class__")
-)
 MOST_KNOWN = 1000
 _HEAP = 1 << 9  # the flag of classes that a class statement made
 _Code = tuple[types.CodeType, Callable[[str], Any]]
@@ -105,7 +102,7 @@ class _Seeds:
             self._note(name, drawn_by(value), value)
         elif of_users(kind):
             names = {each for code, _ in _codes(function) for each in code.co_names}
-            methods = _methods_of(kind, {*names, *_special_methods(kind)})
+            methods = _methods_of(kind, names)
             self._note(name, _drawn(_codes_of(methods)), function)
 
     def before_cell(self, text: str) -> None:
@@ -241,12 +238,6 @@ def _methods_of(kind: type, names: set[str]) -> list[types.FunctionType]:
             found[name] = value
             todo += names_used(value.__code__)
     return list(found.values())
-
-
-def _special_methods(kind: type) -> set[str]:
-    """The names of methods that are called by operators and the like."""
-    names = {name for each in type.mro(kind) for name in type.__dict__["__dict__"].__get__(each)}
-    return {name for name in names if name[:2] == name[-2:] == "__"} - _OF_MAKING
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

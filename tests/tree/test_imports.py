@@ -65,6 +65,7 @@ LAYERS = [
         "by_value.replacements",
         "by_value.own_files",
         "by_value.iterators",
+        "by_value.stream_looks",
         "by_value.class_making",
         "by_value.sentinels",
         "by_value.subclasses",

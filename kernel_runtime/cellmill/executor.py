@@ -78,9 +78,8 @@ class Executor(BaseExecutor):
         self._process = os.getpid()
         self._single_runs: dict[str, tuple[int, Run]] = {}
         try:
-            with (
-                uninterrupted()
-            ):  # Stop finds it made or not begun; what may be waited for is opened afterwards
+            # Stop finds it made or not begun; what has to be waited for is opened afterwards
+            with uninterrupted():
                 self._backend = backends.create(
                     backend,
                     max_workers,

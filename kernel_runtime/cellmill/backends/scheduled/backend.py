@@ -133,12 +133,12 @@ class ScheduledBackend:
         self.submit_chunk = self.sender.submit_chunk
         self.map_settings, self.packer = self.sender.settings, self.sender.packer
         self.shown = options.shown
-        self._modules = options.modules
+        self._to_preload = options.modules
 
     def open(self) -> None:
         self.attach()
-        if self._modules:
-            self.pool.preload(self._modules)
+        if self._to_preload:
+            self.pool.preload(self._to_preload)
         self.pool.resize(self.max_workers)
         forked.watch(self)
         stop_with_cells(self)
@@ -222,12 +222,11 @@ class ScheduledBackend:
             self.functions.number(function)  # one that cannot be sent raises here, once
         results = MapResults(self, function, iterables, options, run, how)
         try:
-            if (
-                self.gate.broken is not None
-            ):  # since that check: the thread that broke it may have missed these
+            # broken since that check: the thread that broke it may have missed these
+            if self.gate.broken is not None:
                 self.break_down(self.gate.broken)
             return reading(results)
-        except BaseException:  # Stop: nobody reads them
+        except BaseException:  # Stop: no caller has them to read
             results.close()
             raise
 

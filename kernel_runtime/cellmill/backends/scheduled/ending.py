@@ -26,7 +26,7 @@ from .stream import Stream
 
 FIRST_TASK_SECONDS = 1.0
 
-_begin = threading.RLock()  # an executor may be collected while another one ends
+_lock = threading.RLock()  # an executor may be collected while another one ends
 _finishing: weakref.WeakKeyDictionary[Ending, _Finish] = weakref.WeakKeyDictionary()
 
 
@@ -108,7 +108,7 @@ def shut_down(backend: Ending, wait: bool, cancel_futures: bool) -> None:
         else:
             take_rest(backend)
     finally:
-        with uninterrupted(), _begin:
+        with uninterrupted(), _lock:
             finish = _finishing.get(backend)
             if finish is None:
                 finish = _finishing[backend] = _Finish(backend)

@@ -363,7 +363,9 @@ def test_callables_that_come_with_their_calls(pool: Executor) -> None:
         (rows.append, [1], "change self."),
     ):
         notices.forget()
-        assert words in " ".join(told(lambda f=function, g=given: sent(pool, f, g), "change")), words
+        said = " ".join(told(lambda f=function, g=given: sent(pool, f, g), "change"))
+        assert words in said, words
+        assert "copy.copy(" not in said  # there is no line to add that to
     for function, given in ((caller, ()), (caller().counted, ()), (sorted, (rows,)), (rows.index, (1,))):
         assert told(lambda f=function, g=given: sent(pool, f, g), "change") == []
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-_known: dict[
-    int, tuple[CodeType, set[int]]
-] = {}  # by identity: the hash of code is that of all its instructions
+# By identity: the hash of code is that of all its instructions.
+_known: dict[int, tuple[CodeType, set[int]]] = {}
 
 
 def _answers(code: CodeType) -> set[int]:

@@ -57,9 +57,11 @@ def stays_there(variable: str, count: int = 1) -> str:
     )
 
 
-def works_on_copies(function: str, names: Sequence[str], places: Mapping[str, tuple[int, str]]) -> str:
+def works_on_copies(
+    function: str, names: Sequence[str], places: Mapping[str, tuple[int, str]], *, editable: bool = True
+) -> str:
     """Return a warning about arguments that are changed in place: ``places`` has the line where that shows, and its
-    text.
+    text. ``editable``: whether the function has lines of Python, to which one can be added.
     """
     shown = listed(names)
     where = "; ".join(f"line {line}: {_short(text)}" for line, text in list(places.values())[:MOST_LINES])
@@ -69,7 +71,7 @@ def works_on_copies(function: str, names: Sequence[str], places: Mapping[str, tu
     return (
         f"{function} changes its argument{'' if one else 's'} {shown} in place{where}. A task has a copy of "
         f"{'it' if one else 'each'}: the caller's {'object does' if one else 'objects do'} not change. Return what is "
-        f"changed and take it from the result{copied if names[0].isidentifier() else ''}."
+        f"changed and take it from the result{copied if editable and names[0].isidentifier() else ''}."
     )
 
 

@@ -40,9 +40,10 @@ def hear(data: bytes, named: Callable[[str], Any]) -> None:
 
 def _of_arguments(name: str, changed: tuple[str, ...], function: Any) -> None:
     plain = getattr(function, "__wrapped__", function)
-    shown = changed_arguments(plain) if type(plain) is types.FunctionType else {}
+    editable = type(plain) is types.FunctionType  # not a method, nor a function of C
+    shown = changed_arguments(plain) if editable else {}
     said = () if notices.is_new((name, *shown)) else shown.keys()  # at its definition
     new = [each for each in changed if each not in said and notices.is_new((name, "argument", each))]
     if new:
         found = {each: shown[each] for each in new if each in shown}
-        notices.warn(notices.works_on_copies(name, new, found), function)
+        notices.warn(notices.works_on_copies(name, new, found, editable=editable), function)

@@ -16,6 +16,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, run_registry
+from cellmill.backends.scheduled.mapping import MapResults
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -170,6 +171,44 @@ def test_endless_input_is_taken_in_part(pool: Executor) -> None:
     assert [next(results) for _ in range(5)] == [0, 2, 4, 6, 8]
     del results
     assert next(taken) < 2_000_000
+
+
+def test_results_of_a_slow_endless_input_come_as_it_gives(pool: Executor) -> None:
+    """Fast elements of a slow input: it is not read far ahead of results that are there."""
+    taken, most = 0, 0
+
+    def one_by_one() -> Iterator[int]:
+        nonlocal taken
+        for taken in range(20_000):
+            end = time.perf_counter() + 0.001
+            while time.perf_counter() < end:
+                pass
+            yield taken
+
+    results = pool.map(tasks.double, one_by_one())
+    begun = taken
+    for x in range(500):
+        assert next(results) == 2 * x
+        most = max(most, taken - x)
+    assert begun < 10_000
+    assert most <= begun + 100
+    results.close()
+
+
+def test_a_run_has_ended_before_its_last_result_is_given(
+    pool: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive, ended = MapResults.receive, []
+
+    def look(self: MapResults, *args: Any) -> None:
+        if self._run.name in ("abs", "fail"):  # else it is a map of another test
+            ended.append(self._run.finished)
+        receive(self, *args)
+
+    monkeypatch.setattr(MapResults, "receive", look)
+    list(pool.map(abs, [1]))
+    list(pool.map(tasks.fail, ["no"], return_exceptions=True))
+    assert ended == [True, True]
 
 
 def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 AHEAD_BYTES = 256_000_000  # of packed elements, and of an iterator's results
 LARGEST_BLOCK = 4096  # elements taken at a time
 FIRST_BLOCK = 64  # of an input that is whole
-LONGEST_SEARCH_S = 1.0  # for the end of an iterator
-MOST_SEARCHED = 100_000  # elements
+LONGEST_SEARCH_S = 2.0  # for the end of an iterator
+MOST_SEARCHED = 1_000_000  # elements
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _WHOLE = {list, tuple, range, str, bytes, bytearray, set, frozenset, dict, deque, array, *_VIEWS}
 _ENDLESS = {itertools.repeat, itertools.count}

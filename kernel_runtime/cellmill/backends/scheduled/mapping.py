@@ -30,10 +30,16 @@ from .sizes import ReadAhead
 from .stream import Stream
 from .watching import Watch
 
-SLOW_INPUT_S = 0.005
+SLOW_INPUT_S = 0.005  # for what is taken at a time
+SLOW_ELEMENT_S = (
+    0.0001  # an input that takes longer for each is the bottleneck: its results are read as they come
+)
 ENDS = RuntimeError("cannot schedule new futures after shutdown: the program ends")
 LIGHT = 4096  # bytes of results that are not counted
 LONGEST_REFILL_S = 0.02  # while a result is there to be read
+LONGEST_BEGIN_S = (
+    0.2  # the same before the first is asked for: more is taken when it is, or the reader is gone
+)
 OTHERS_S = 0.002  # that the thread that settles results is waited for, before the reader looks again
 
 _open: set[MapResults] = set()
@@ -73,6 +79,7 @@ class MapResults:
         self._first = 0  # elements read
         self._added = 0
         self._packing = 0  # nanoseconds that it took
+        self._block = self._input.first_block  # elements to take at a time
         self._over = False
         self.begun = False  # whether it is read
         self._unwanted = False  # whether it will never be read
@@ -114,13 +121,14 @@ class MapResults:
         self._finish_run()  # an empty input has no element whose end would do it
 
     def _take_blocks(self) -> None:
-        block, began = self._input.first_block, time.monotonic()
+        began, slow = time.monotonic(), False
+        longest = LONGEST_REFILL_S if self.begun else LONGEST_BEGIN_S
         while not self._input.exhausted:
             room = self._ahead.room(self._behind(), self.stream.unfinished)
             start = time.monotonic()
-            if room <= 0 or (start - began > LONGEST_REFILL_S and self._came()):
+            if room <= 0 or ((slow or start - began > longest) and self._came()):
                 return
-            items, size = self._input.take(min(block, room))
+            items, size = self._input.take(min(self._block, room))
             if self._cancelled_meanwhile():
                 return
             with uninterrupted():
@@ -129,8 +137,9 @@ class MapResults:
                 self.stream.cancel_all()
                 return
             # a slow input is sent on as it comes, a fast one in large blocks
-            slow = time.monotonic() - start > SLOW_INPUT_S
-            block = 1 if slow else min(self._input.growth * block, LARGEST_BLOCK)
+            took = time.monotonic() - start
+            slow = self.begun and took > SLOW_ELEMENT_S * len(items)
+            self._block = 1 if took > SLOW_INPUT_S else min(self._input.growth * self._block, LARGEST_BLOCK)
 
     def _add(self, items: list[Any], size: int) -> None:
         added = self._added
@@ -152,8 +161,8 @@ class MapResults:
         return self._added - self.stream.unfinished if self._unwanted else self._first
 
     def _came(self) -> bool:
-        """Whether the waiting reader has a next result."""
-        if not self.begun:
+        """Whether the reader has a next result."""
+        if self._unwanted:
             return False
         host = self.stream.host
         if host.scheduler.poll(0) > 0:

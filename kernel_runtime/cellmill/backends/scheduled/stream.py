@@ -254,10 +254,12 @@ class Stream:
         """Notify the waiters of these elements; return the number of elements."""
         count = sum(len(span.keys) for span in dropped)
         self.host.scheduler.adjust_run(self.run, cancelled=count)
-        for span in dropped:
-            self.receiver.receive_cancelled(span.keys)
-        if count:
-            self._over(count)
+        try:
+            if count:
+                self._over(count)
+        finally:
+            for span in dropped:
+                self.receiver.receive_cancelled(span.keys)
         for span in dropped:  # the waiters come first
             span.let_go()
         return count
@@ -344,16 +346,23 @@ class Stream:
 
     def settle(self, keys: Sequence[Any], values: list[Any], size: int) -> None:
         """These elements have their values, which hold so many bytes."""
-        self.receiver.receive(keys, values, size)  # by now another thread may take values out of the list
-        self._over(len(keys))
+        try:
+            self._over(len(keys))
+        finally:
+            self.receiver.receive(
+                keys, values, size
+            )  # another thread may take values out of the list from here on
 
     def settle_error(self, key: Any, error: BaseException) -> None:
         """This element has failed for good, or was cancelled."""
         note_failure(self.run, self.host, error)
-        self.receiver.receive_error(key, error)
-        self._over(1)
+        try:
+            self._over(1)
+        finally:
+            self.receiver.receive_error(key, error)
 
     def _over(self, count: int) -> None:
+        """Called before their reader has them: where the last result of a map has been read, its run has ended."""
         with self._lock:
             self.unfinished -= count
             done = self.when_done if not self.unfinished else None

@@ -119,6 +119,7 @@ PAYLOADS: dict[str, Callable[[], Any]] = {
     "4 kB": lambda: np.arange(512.0),
     "100 kB": lambda: np.arange(12_500.0),
     "1 MB": lambda: np.arange(131_072.0),
+    "1 MB of bytes": lambda: bytes(10**6),
 }
 ELEMENTS: dict[str, Callable[[int], Any]] = {
     "numbers": lambda i: i,

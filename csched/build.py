@@ -37,6 +37,7 @@ WITH_GIL = [
         "calls.h",
         "capture.h",
         "elements.h",
+        "pickle_texts.h",
         "plain_data.h",
         "settings.h",
         "stacks.h",

@@ -67,6 +67,7 @@ LAYERS = [
         "by_value.iterators",
         "by_value.stream_looks",
         "by_value.class_making",
+        "by_value.pickle_texts",
         "by_value.sentinels",
         "by_value.subclasses",
         "by_value.unsettled",
@@ -184,6 +185,7 @@ MAY_IMPORT_CSCHED = (
     "cellmill.backends.threads",
     "cellmill.backends.cluster",
     "cellmill.by_value.capture",  # compares Python objects, and knows no scheduler
+    "cellmill.by_value.pickle_texts",  # reads pickles
     "cellmill.serialization.pieces",  # packs them
     "cellmill.diagnostics.boundary",  # shortens tracebacks
     "cellmill.process_context.stacks",  # reads frames of threads

@@ -77,11 +77,38 @@ def array_rate(runtime: Runtime, size: int, seconds: float, most: int, window: i
 
     arrays = [numpy.full(size // 8, float(i)) for i in range(16)]
 
+    def check(i: int, result: Any) -> None:
+        assert (float(result[0]), result.nbytes) == (i % 16 + 1, arrays[0].nbytes)
+
+    return _rate(runtime, bodies.add_one, arrays, check, seconds, most, window)
+
+
+def bytes_rate(runtime: Runtime, size: int, seconds: float, most: int, window: int) -> tuple[float, int]:
+    """The same of ``bytes``, as the contents of a file are."""
+    contents = [bytes([i]) * size for i in range(16)]
+
+    def check(i: int, result: bytes) -> None:
+        assert (result[-1], len(result)) == (i % 16, size - 1)
+
+    return _rate(runtime, bodies.rest, contents, check, seconds, most, window)
+
+
+def _rate(
+    runtime: Runtime,
+    body: Callable[[Any], Any],
+    things: list[Any],
+    check: Callable[[int, Any], None],
+    seconds: float,
+    most: int,
+    window: int,
+) -> tuple[float, int]:
+    """Tasks per second that take one of ``things`` each; and how many they were."""
+
     def go(count: int) -> float:
         start = _NOW()
-        results = runtime.stream(bodies.add_one, (arrays[i % 16] for i in range(count)), window)
+        results = runtime.stream(body, (things[i % len(things)] for i in range(count)), window)
         for i, result in enumerate(results):
-            assert (float(result[0]), result.nbytes) == (i % 16 + 1, arrays[0].nbytes)
+            check(i, result)
         return count * 1e9 / (_NOW() - start)
 
     probe = min(32, most)

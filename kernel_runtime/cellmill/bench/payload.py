@@ -1,4 +1,4 @@
-"""How long does an array take to a worker with a new one back, alone and many in flight?
+"""How long does an array take to a worker with a new one back, alone and many in flight? And bytes, as of a file?
 
 Workload: figures 3 and 4 of the Dask and ProxyStore paper: as many bytes out as in, one task at a time and, for one
 size, streams with as many tasks outstanding as workers, and with many; and one array that many tasks read (`reading`).
@@ -33,6 +33,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
     found = [
         Metric("stream", f"{streamed} array in, a new one out, many in flight", "tasks/s"),
         Metric("paced", f"{streamed} array in, a new one out, one in flight for each worker", "tasks/s"),
+        Metric("bytes", f"{streamed} of bytes in, as many out, many in flight", "tasks/s"),
     ]
     for size in sizes["bytes"]:
         found.append(Metric(f"first_{size}", f"{_named(size)}: first round trip of this size", "ms", "lower"))
@@ -57,6 +58,7 @@ def turn(runtime: str, workers: int, sizes: Sizes) -> Turn:
         pool.submit_all(bodies.add_one, [(numpy.ones(1),)] * 20 * workers)  # every worker has imported numpy
         values["stream"], counts["stream"] = measure.array_rate(pool, streamed, seconds, most, WINDOW)
         values["paced"], counts["paced"] = measure.array_rate(pool, streamed, seconds, most, workers)
+        values["bytes"], counts["bytes"] = measure.bytes_rate(pool, streamed, seconds, most, WINDOW)
         for size in sizes["bytes"]:
             array = numpy.ones(size // 8)
             gc.collect()
@@ -87,7 +89,9 @@ def finish(report: Report) -> None:
             a, b = report.result(metric.key, stored), report.result(metric.key, plain)
             if a is not None and b is not None and not metric.key.startswith("first"):
                 times = a.median / b.median if metric.better == "higher" else b.median / a.median
-                what = {"stream": "many in flight", "paced": "one for each worker"}.get(metric.key)
+                what = {"stream": "many in flight", "paced": "one for each worker", "bytes": "bytes"}.get(
+                    metric.key
+                )
                 gains.append(f"{what or metric.title.partition(':')[0]} {times:.2g}x")
         if gains:
             lines.append(f"{report.titles[stored]} is, against {report.titles[plain]}: {', '.join(gains)}")

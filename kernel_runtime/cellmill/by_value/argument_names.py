@@ -26,12 +26,13 @@ from .capture_kinds import Walk
 from .module_reads import is_own
 from .object_state import kind_of_generator
 from .package_changes import Names, Patched, differing
+from .pickle_texts import texts_of
 from .pickling import dumps, meeting
 from .replacements import is_replacement
 from .worker_data import noting_own
 
 MOST_KNOWN, MOST_BYTES = 64, 16 << 20  # that are kept, and in a worker their bytes; the latest is in any case
-_TEXTS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
+_WORDS = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94", re.DOTALL)  # identifiers, as the pickler writes them
 _CLASS = b"\x94\x93"  # behind the first name of a function or class in each pickle that has one
 _LARGE, _FEW = 1 << 16, 20  # bytes of a pickle, and modules: whether it names one at all is looked at first
 
@@ -139,15 +140,15 @@ _known: OrderedDict[Any, Found] = OrderedDict()
 _earlier: dict[str, tuple[str, tuple[str, ...]]] = {}  # by module: it, and its names that arguments had
 
 
-def in_arguments(data: bytes, met: Collection[Any], makers: Collection[Any] | None) -> Found | None:
+def in_arguments(texts: bytes, met: Collection[Any], makers: Collection[Any] | None) -> Found | None:
     """Return what is to be sent along with arguments; None where they name nothing that could read.
 
-    ``data``: their pickle. ``met``: functions and classes that are in it by value. ``makers``: functions that may have
-    made what other tasks hand on to this one, None if they hand on nothing: its classes are unknown here, so all data
-    goes along that these and earlier arguments read.
+    ``texts``: of their pickle. ``met``: functions and classes that are in it by value. ``makers``: functions that may
+    have made what other tasks hand on to this one, None if they hand on nothing: its classes are unknown here, so all
+    data goes along that these and earlier arguments read.
     """
     own = _own.look()
-    found = _places(data, own) if own and _CLASS in data else ()
+    found = _places(texts, own) if own and _CLASS in texts else ()
     for module, names in found:
         before = _earlier.get(module, (module, ()))
         if not set(names).issubset(before[1]):
@@ -162,7 +163,7 @@ def pickled_call(function: Any, args: tuple[Any, ...]) -> bytes:
     before, meeting.met = meeting.met, []
     try:
         data = dumps((function, args))
-        found = in_arguments(data, meeting.met, None)
+        found = in_arguments(texts_of(data), meeting.met, None)
     finally:
         meeting.met = before
     return pickle.dumps((found and found.sent(lambda sent: sent), data), 5)
@@ -194,20 +195,20 @@ def look_for_replacements() -> None:
                 replacements.note(name)
 
 
-def _places(data: bytes, own: dict[bytes, str]) -> _Places:
+def _places(texts: bytes, own: dict[bytes, str]) -> _Places:
     """The user's modules that a pickle refers to, and which of their names it has in it."""
-    if len(data) > _LARGE or len(own) < _FEW:
+    if len(texts) > _LARGE or len(own) < _FEW:
         for name in own:
-            if name in data:
+            if name in texts:
                 break
         else:
             return ()
-    texts = set(_TEXTS.findall(data))
+    words = set(_WORDS.findall(texts))
     found = []
-    for each in sorted(texts & own.keys()):
+    for each in sorted(words & own.keys()):
         module = sys.modules.get(own[each])
         namespace = vars(module) if module is not None else {}
-        names = {text.partition(b".")[0].decode() for text in texts} & namespace.keys()
+        names = {word.partition(b".")[0].decode() for word in words} & namespace.keys()
         if names:
             found.append((own[each], tuple(sorted(names))))
     return tuple(found)

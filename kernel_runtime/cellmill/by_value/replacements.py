@@ -32,9 +32,9 @@ def look_at(function: types.FunctionType) -> None:
         note(function.__module__)
 
 
-def may_be_in(data: bytes) -> bool:
-    """Whether a pickle may refer to one by its name."""
-    return bool(_modules) and any(name in data for name in _modules)
+def may_be_in(texts: bytes) -> bool:
+    """Whether a pickle, of which these are the texts, may refer to one by its name."""
+    return bool(_modules) and any(name in texts for name in _modules)
 
 
 def home(value: Any) -> Any:

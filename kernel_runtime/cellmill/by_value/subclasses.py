@@ -137,15 +137,18 @@ def _is_defined_in(module: str, value: Any) -> bool:
 _modules = _Modules()
 
 
-def may_be_in(data: bytes) -> bool:
-    """Whether a plain pickle may have one in it that it does not make as it is."""
+def may_be_in(texts: bytes) -> bool:
+    """Whether a plain pickle, of which these are the texts, may have one in it that it does not make as it is."""
     if len(sys.modules) != _modules.count:
         _modules.look()
     names = _modules.names
     return (
-        _MASKED in data
-        or ((_ERROR in data or _EXCEPTION in data) and not _BUILTIN_ERRORS.issuperset(_ERRORS.findall(data)))
-        or (bool(names) and any(name in data for name in names))
+        _MASKED in texts
+        or (
+            (_ERROR in texts or _EXCEPTION in texts)
+            and not _BUILTIN_ERRORS.issuperset(_ERRORS.findall(texts))
+        )
+        or (bool(names) and any(name in texts for name in names))
     )
 
 

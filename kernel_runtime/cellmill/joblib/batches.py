@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from cffi import FFI
 from joblib.parallel import BatchedCalls, parallel_config
 
+from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
 from ..diagnostics.naming import call_text, name_call
 from ..diagnostics.short_text import counted
@@ -81,7 +82,7 @@ class SentOnce:
         except Exception as error:
             raise self._explained(batch, error) from error
         # calls of one batch share their copy of a generator, which goes on there
-        given.look(calls, data, function_name(function), function)
+        given.look(calls, texts_of(data), function_name(function), function)
         _look_for_files(batch)
         packed = Packed(data, [self._placed(view) for view in found], shared, len(calls), threads)
         return self._runner(function) if same else run_any, packed

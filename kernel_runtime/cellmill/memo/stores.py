@@ -13,6 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
 from ..errors import UsageError, in_words
 
@@ -248,7 +249,7 @@ class FileStore:
     def put(self, digest: bytes, function: str, data: bytes) -> None:
         """See `Store`."""
         with self._lock:
-            if _OF_CELLS in data:
+            if _OF_CELLS in texts_of(data):
                 notices.give(
                     ("memo", "class of a cell"),
                     f"results of {function} hold objects of classes that a cell defines, and are not "

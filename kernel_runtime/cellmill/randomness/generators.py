@@ -77,10 +77,9 @@ def _reduced_random(value: random.Random, board: Board) -> tuple[Any, ...] | Non
     return _made, (board, place, make, args), *rest
 
 
-def mentioned(data: bytes | memoryview) -> bool:
-    """Whether a pickle may hold generators."""
-    data = bytes(data)
-    return any(name in data for name in _MENTIONED)
+def mentioned(texts: bytes) -> bool:
+    """Whether a pickle, of which these are the texts, may hold generators."""
+    return any(name in texts for name in _MENTIONED)
 
 
 def state_of(generator: Any) -> Any:

@@ -26,9 +26,9 @@ _given: OrderedDict[int, tuple[Any, bytes]] = (
 )  # by id: a generator, and its state when it was given
 
 
-def look(value: Any, data: bytes, name: str, function: Any) -> None:
-    """Look for generators in what a call of the function of this name is given; ``data``: its pickle."""
-    if not mentioned(data):
+def look(value: Any, texts: bytes, name: str, function: Any) -> None:
+    """Look for generators in what a call of the function of this name is given; ``texts``: of its pickle."""
+    if not mentioned(texts):
         return
     for generator in _generators_in(value):
         state = blake2b(pickle.dumps(state_of(generator), 5), digest_size=16).digest()

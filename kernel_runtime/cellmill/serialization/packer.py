@@ -15,6 +15,7 @@ from typing import Any
 import cloudpickle
 
 from ..by_value import argument_names, identities, iterators, pickling, replacements, unsettled, views
+from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
 from ..errors import PayloadError
 from ..futures import Future
@@ -27,6 +28,7 @@ from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain, source_of
 from .shared import Shared, ShareError, packing
 
 MOST_KNOWN, MOST_ITERATORS = 256, 8
+LARGEST_BARE = 1 << 16  # bytes of a pickle: what refers to a larger one is sent without a copy of it
 _references = (Future, Shared)
 _CONTAINERS = frozenset((list, dict))  # which can be changed: no need to look at the others
 _by_value: weakref.WeakSet[type] = weakref.WeakSet()  # classes that workers cannot import
@@ -131,17 +133,18 @@ class Packer:
             data = pickle.dumps(item, 5, buffer_callback=self._keep)
         except BaseException:
             return self._element(item)
-        if payload.is_marked(data) or self._registry:
+        texts = texts_of(data)
+        if payload.is_marked(texts) or self._registry:
             return self._element(item)
         if self._parts and issubclass(type(item), _references):
             self._clear()
             return item
-        given.look(item, data, self._name, None)
-        return self._piece_of(data)
+        given.look(item, texts, self._name, None)
+        return self._piece_of(data, texts)
 
-    def _look_at_names(self, data: bytes) -> None:
+    def _look_at_names(self, texts: bytes) -> None:
         """Warn where what elements read of modules changes while they are taken."""
-        found = argument_names.in_arguments(data, (), None)
+        found = argument_names.in_arguments(texts, (), None)
         if found is None:
             return
         before = self._found.setdefault(found.places, found)
@@ -157,11 +160,11 @@ class Packer:
                 "find it as it is when elements are sent, several at once. Make it a part of the elements.",
             )
 
-    def _piece_of(self, data: bytes) -> Piece | Bare:
+    def _piece_of(self, data: bytes, texts: bytes) -> Piece | Bare:
         self.made += len(data)
         if not self._quiet:
-            self._look_at_names(data)
-        if not self._taken and not self._parts:
+            self._look_at_names(texts)
+        if not self._taken and not self._parts and len(data) < LARGEST_BARE:
             return Bare(data)
         made = Piece(data, tuple(self._taken), tuple(self._parts))
         self._clear()
@@ -216,9 +219,10 @@ class Packer:
             self._clear()
             with contextlib.suppress(Exception):  # cloudpickle knows more
                 data = pickle.dumps(item, 5, buffer_callback=self._keep)
-                if not payload.by_value_needed(data):
-                    given.look(item, data, self._name, None)
-                    return self._piece_of(data)
+                texts = texts_of(data)
+                if not payload.by_value_needed(texts):
+                    given.look(item, texts, self._name, None)
+                    return self._piece_of(data, texts)
         if not shared and len(self._special) < MOST_KNOWN:
             self._special.add(kind)
 
@@ -232,8 +236,9 @@ class Packer:
 
         with views.kept(shared):
             data = unsettled.at_one_moment(pickled)
-        given.look(item, data, self._name, None)
-        return self._piece_of(data)
+        texts = texts_of(data)
+        given.look(item, texts, self._name, None)
+        return self._piece_of(data, texts)
 
     def _class(self, cls: type, version: Any) -> Any:
         """A class that an element refers to, in the version that it is of."""

@@ -20,6 +20,7 @@ from typing import Any
 import cloudpickle
 
 from ..by_value import methods, molecules, replacements, sentinels, subclasses, unsettled, views
+from ..by_value.pickle_texts import texts_of
 from ..by_value.pickling import dumps
 from ..errors import PayloadError, in_words, text_of
 
@@ -51,11 +52,12 @@ class Encoded:
     ``content``: the bytes of what is in it, for people.
     """
 
-    __slots__ = ("_offsets", "_start", "buffers", "content", "data", "size")
+    __slots__ = ("_offsets", "_start", "_texts", "buffers", "content", "data", "size")
 
-    def __init__(self, data: bytes, buffers: list[memoryview]) -> None:
+    def __init__(self, data: bytes, buffers: list[memoryview], texts: bytes | None = None) -> None:
         self.data = data
         self.buffers = buffers
+        self._texts = texts
         if not buffers:
             self.content = self.size = len(data)
             return
@@ -72,6 +74,13 @@ class Encoded:
             self.size = self._start + at
         else:
             self.size = self._start + PAGE - 1 + -(-at // PAGE) * PAGE
+
+    @property
+    def texts(self) -> bytes:
+        """What of the pickle is searched for names, see `texts_of`."""
+        if self._texts is None:
+            self._texts = texts_of(self.data)
+        return self._texts
 
     def parts(self, place: int = 0) -> Iterator[tuple[int, bytes | memoryview]]:
         """Yield the pieces of a block at ``place`` in its memory: (offset, bytes)."""
@@ -140,23 +149,25 @@ def labelled(label: str, load: Callable[..., Any], *arguments: Any) -> Any:
     return load(*arguments)
 
 
-def is_marked(data: bytes) -> bool:
-    """Whether a plain pickle has something in it that plain pickle is not right for, no matter what is registered."""
+def is_marked(texts: bytes) -> bool:
+    """Whether a plain pickle, of which these are the texts, has something in it that plain pickle is not right for, no
+    matter what is registered.
+    """
     return (
-        _MAIN in data
-        or sentinels.PICKLED in data
-        or molecules.PICKLED in data
-        or methods.PICKLED in data
-        or subclasses.may_be_in(data)
-        or replacements.may_be_in(data)
+        _MAIN in texts
+        or sentinels.PICKLED in texts
+        or molecules.PICKLED in texts
+        or methods.PICKLED in texts
+        or subclasses.may_be_in(texts)
+        or replacements.may_be_in(texts)
     )
 
 
-def by_value_needed(data: bytes) -> bool:
+def by_value_needed(texts: bytes) -> bool:
     """Plain pickle stored a reference into ``__main__``, or ``__mp_main__``, which workers do not have (or hold an old
     version of), an object that is nothing but itself, or one of which it leaves something out.
     """
-    return is_marked(data) or bool(cloudpickle.list_registry_pickle_by_value())
+    return is_marked(texts) or bool(cloudpickle.list_registry_pickle_by_value())
 
 
 def encode_simple(value: Any) -> bytes | None:
@@ -194,8 +205,9 @@ def encode(value: Any) -> Encoded:
     if not shared:
         try:
             data = pickle.dumps(value, 5, buffer_callback=keep)
-            if not by_value_needed(data) and not (frozen and inputs.thawing):
-                return Encoded(data, buffers)
+            texts = texts_of(data)
+            if not by_value_needed(texts) and not (frozen and inputs.thawing):
+                return Encoded(data, buffers, texts)
         except PayloadError:
             raise
         except Exception:  # lambdas, local classes and the like: cloudpickle knows more

@@ -153,7 +153,7 @@ class Packing:
             try:
                 encoded = self._pack(body, args, kwargs, inputs, encode)
                 makers = self._readers() if inputs or inputs.held else None
-                found = in_arguments(encoded.data, meeting.met, makers)
+                found = in_arguments(encoded.texts, meeting.met, makers)
                 self._names = found and found.sent(_shared_if_large)
                 self._tell(found)
             finally:

@@ -131,7 +131,7 @@ def _travelling(
     """Packed as it is; and where the function may have generators, again with stand-ins for them."""
     inputs = Inputs()
     encoded = pack(body, payload.encode, inputs)
-    if not mentioned(encoded.data):
+    if not mentioned(encoded.texts):
         return encoded, inputs
     board, others = Board(), Inputs()
 

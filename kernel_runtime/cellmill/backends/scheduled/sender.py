@@ -172,7 +172,7 @@ class Sender:
                     if (
                         not looked
                     ):  # a function that travels with its call draws from children of what it is given
-                        given.look((args, kwargs), encoded.data, function_name(function), function)
+                        given.look((args, kwargs), encoded.texts, function_name(function), function)
                         captured = self.functions.captured(function)
                         if captured:
                             identities.look(

@@ -127,6 +127,10 @@ def library(hostile: list[tuple[str, str]], executor: Any, tmp_path: Path) -> li
     return read_library(path)
 
 
+def fullerene_of(entries: list[Entry]) -> Entry:
+    return next(entry for entry in entries if entry.name == "odd 0")
+
+
 def test_every_row_ends_prepared_or_with_its_reason(
     library: list[Entry], hostile: list[tuple[str, str]], executor: Any
 ) -> None:
@@ -144,6 +148,7 @@ def test_every_row_ends_prepared_or_with_its_reason(
         return max(ready, key=lambda text: text.startswith("ROOT") or "ATOM" in text)
 
     usable = [entry for entry in library if entry.usable]
+    usable.remove(fullerene_of(usable))  # whose rings take 20 s to find: it is docked below
     outcomes = dict(
         zip(
             (e.name for e in usable),
@@ -155,7 +160,7 @@ def test_every_row_ends_prepared_or_with_its_reason(
         kind = entry.name.split()[0]
         if kind in REFUSED:
             assert entry.reason, entry
-        if entry.usable:
+        if entry in usable:
             text = outcomes[entry.name]
             assert isinstance(text, str), (entry, text)
             assert "ATOM" in text or text.startswith("reason: "), entry
@@ -195,7 +200,7 @@ def test_every_row_ends_docked_or_with_its_reason(
 def test_what_is_out_of_the_usual_docks_and_is_ranked_last(
     library: list[Entry], executor: Any, small_target: Any, tmp_path: Path
 ) -> None:
-    fullerene = next(entry for entry in library if entry.name == "odd 0")
+    fullerene = fullerene_of(library)
     assert fullerene.caution == "large: 60 heavy atoms"
     others = [entry for entry in library if entry.usable and entry.name.startswith("plain")][:3]
     bad = [entry for entry in library if not entry.usable][:5]

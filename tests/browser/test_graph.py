@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SCREENSHOTS, Lab
 
@@ -344,15 +344,16 @@ def look_up_tasks(page: Page) -> None:
     row, detail = page.locator(".cellmill-task-table tbody tr"), page.locator(".cellmill-task-detail")
     page.locator("[data-tab=tasks]").click()
     page.locator('[data-filter="failed"]').click()
+    expect(row).to_have_count(2)
     assert sorted(row.locator("td:nth-child(2)").all_inner_texts()) == ["report", "score"]
     page.locator('[data-filter="failed"]').click()
-    assert row.count() == 20
+    expect(row).to_have_count(20)
     page.get_by_role("button", name="Run", exact=True).click()
-    assert row.first.locator("td:nth-child(2)").inner_text() == "align"
+    expect(row.first.locator("td:nth-child(2)")).to_have_text("align")
     page.get_by_role("searchbox", name="Search tasks").fill("alone")
     page.wait_for_function("() => document.querySelectorAll('.cellmill-task-table tbody tr').length < 3")
     row.filter(has_text="score").click()
-    assert detail.locator(".cellmill-stage").count() == 7
+    expect(detail.locator(".cellmill-stage")).to_have_count(7)
     assert detail.locator(".cellmill-detail-error").inner_text() == "ValueError: <b>alone</b>"
     assert "in score" in detail.locator(".cellmill-detail-traceback").inner_text()
     page.screenshot(path=SCREENSHOTS / "replay-task-light.png")
@@ -361,13 +362,13 @@ def look_up_tasks(page: Page) -> None:
     page.locator("[data-tab=map]").click()
     page.locator(".cellmill-map-canvas").focus()
     page.keyboard.press("Enter")
-    assert detail.locator(".cellmill-detail-function").inner_text() == "load"
+    expect(detail.locator(".cellmill-detail-function")).to_have_text("load")
     page.locator("[data-tab=graph]").click()
     page.locator(".cellmill-graph-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert detail.locator(".cellmill-detail-function").inner_text() == "align"
+    expect(detail.locator(".cellmill-detail-function")).to_have_text("align")
 
 
 def interact(one: Lab) -> None:

@@ -70,6 +70,23 @@ def test_variables(ex: Executor, cell: Cell, mol: Any) -> None:
     assert ex.submit(space["g"], 0).result(SECONDS) == told(mol)
 
 
+def hydrogens(mol: Any) -> list[Any]:
+    """Of each atom, or that they are not computed yet."""
+    return [atom.NeedsUpdatePropertyCache() or atom.GetTotalNumHs() for atom in mol.GetAtoms()]
+
+
+def test_valences_that_are_not_computed(ex: Executor) -> None:
+    """RDKit refuses to tell the hydrogens of such atoms; its own pickles say that there are none."""
+    edited = Chem.RWMol(Chem.MolFromSmiles("CCO"))
+    edited.AddBond(2, edited.AddAtom(Chem.Atom(7)), Chem.BondType.SINGLE)
+    for each in (Chem.MolFromSmiles("CCN", sanitize=False), edited):
+        expected = hydrogens(each)
+        assert True in expected
+        assert ex.submit(hydrogens, each).result(SECONDS) == expected
+        assert hydrogens(ex.submit(tasks.same, each).result(SECONDS)) == expected
+        assert [hydrogens(found) for found in ex.map(tasks.same, [each])] == [expected]
+
+
 def test_reactions(ex: Executor) -> None:
     reactions: Any = pytest.importorskip("rdkit.Chem.rdChemReactions")
     reaction = reactions.ReactionFromSmarts("[C:1]O>>[C:1]N")

@@ -1,7 +1,8 @@
 """Molecules and reactions of RDKit, with what its own pickles leave out.
 
-By itself RDKit pickles no properties (a molecule's name, the fields of an SD file, notes on atoms and bonds) and
-rounds coordinates to 32 bits: a task would get, and give back, something else than the plain loop has.
+By itself RDKit pickles no properties (a molecule's name, the fields of an SD file, notes on atoms and bonds), rounds
+coordinates to 32 bits, and gives atoms whose valence was not computed (``sanitize=False``) one of 0, with no hydrogens:
+a task would get, and give back, something else than the plain loop has.
 """
 
 from __future__ import annotations
@@ -27,11 +28,26 @@ def reduced(value: Any, *, caches: bool) -> tuple[Any, ...] | None:
         if kind is not None and issubclass(type(value), kind):
             data = value.ToBinary(_ALL if caches else _ALL & ~_COMPUTED)
             if type(value).__module__ == module and not value.__dict__:  # all of it is in its data
-                return type(value), (data,)
+                return _making(value, type(value), data)
             found = value.__reduce_ex__(2)
             if type(found) is tuple and type(found[1]) is tuple and tuple(map(type, found[1])) == (bytes,):
-                return found[0], (data,), *found[2:]
+                return *_making(value, found[0], data), *found[2:]
     return None
+
+
+def _making(value: Any, maker: Any, data: bytes) -> tuple[Any, tuple[Any, ...]]:
+    if not is_molecule(value) or not value.NeedsUpdatePropertyCache():
+        return maker, (data,)
+    open_atoms = [atom.GetIdx() for atom in value.GetAtoms() if atom.NeedsUpdatePropertyCache()]
+    return _with_open_valences, (maker, data, open_atoms)
+
+
+def _with_open_valences(maker: Any, data: bytes, open_atoms: list[int]) -> Any:
+    """A molecule of which the valences of some atoms are not computed yet."""
+    made = maker(data)
+    for index in open_atoms:
+        made.GetAtomWithIdx(index).ClearPropertyCache()
+    return made
 
 
 def reduced_generator(value: Any) -> tuple[Any, ...] | None:

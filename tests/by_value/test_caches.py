@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rdkit import Chem
-from rdkit.Chem import Descriptors
+from rdkit.Chem import Descriptors, rdChemReactions
 from scipy import sparse
 
 from cellmill import Executor
@@ -22,6 +22,7 @@ def test_what_is_only_read(pool: Executor) -> None:
     groups = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyx")}).groupby("b")
     matrix = sparse.csr_matrix(np.eye(3))
     molecule = Chem.MolFromSmiles("C[C@H](N)C(=O)O")
+    amidation = rdChemReactions.ReactionFromSmarts("[C:1](=[O:2])[OH].[N:3]>>[C:1](=[O:2])[N:3]")
 
     def group(name: str) -> float:
         return float(groups.get_group(name).a.sum())
@@ -32,7 +33,10 @@ def test_what_is_only_read(pool: Executor) -> None:
     def describe(_: str) -> int:
         return len([function(molecule) for _, function in Descriptors.descList])
 
-    for function in (group, total, describe):
+    def products(_: str) -> int:
+        return len(amidation.RunReactants((molecule, molecule)))
+
+    for function in (group, total, describe, products):
         assert told(lambda f=function: [pool.submit(f, "x").result(SECONDS) for _ in range(3)]) == []  # type: ignore[misc]
 
 

@@ -364,8 +364,7 @@ class Walk:
             return  # tasks draw from children, which are made of its state at each call
         if self.in_worker and kind.__module__ in _COUNTING:
             return
-        if self.in_worker and molecules.is_molecule(value):
-            before = molecules.state_of(value)
+        if self.in_worker and (before := molecules.state_of(value)) is not None:
             self.note(CALL, value, lambda: molecules.state_of(value) == before, None, name)
             self.weight += _HEAVY
             return

@@ -70,10 +70,19 @@ def is_molecule(value: Any) -> bool:
     return kind is not None and issubclass(type(value), kind)
 
 
-def state_of(value: Any) -> tuple[bytes, dict[str, Any]]:
-    """A molecule without what functions that only read it keep in it: computed properties, private attributes."""
+def state_of(value: Any) -> tuple[bytes, dict[str, Any]] | None:
+    """A molecule or reaction without what functions that only read it keep in it: computed properties, private
+    attributes, what a reaction's first run marks in its templates. None: of others.
+    """
+    whole = value
+    if not is_molecule(value):
+        kind = getattr(sys.modules.get("rdkit.Chem.rdChemReactions"), "ChemicalReaction", None)
+        if kind is None or not issubclass(type(value), kind):
+            return None
+        whole = kind(value)
+        whole.Initialize(True)  # silent
     attributes = {name: part for name, part in vars(value).items() if not name.startswith("_")}
-    return value.ToBinary(_ALL & ~_COMPUTED), attributes
+    return whole.ToBinary(_ALL & ~_COMPUTED), attributes
 
 
 def can_become(old: Any, new: Any) -> bool:

@@ -48,12 +48,13 @@ REFUSED = {
     "r in [random.Random(1)]": "r.random()",
     "r in [numpy.random.default_rng(1)]": "r.random()",
     "lines in [iter([1, 2, 3])]": "next(lines)",
+    "box in [types.SimpleNamespace()]": "box.lines = (line for line in 'ab')",
 }
 
 
 @pytest.mark.parametrize("head", REFUSED)
 def test_what_cannot_be_handed_over_is_refused(chemistry: Notebook, head: str) -> None:
-    chemistry.run("from rdkit import Chem\nimport random, numpy\ndone = []").ok()
+    chemistry.run("from rdkit import Chem\nimport random, numpy, types\ndone = []").ok()
     output = chemistry.run(f"%%pfor {head} -> out\n{REFUSED[head]}\ndone.append(1)")
     assert "items change what they are given" in output.traceback
     assert "copy.deepcopy(" in output.traceback
@@ -61,3 +62,8 @@ def test_what_cannot_be_handed_over_is_refused(chemistry: Notebook, head: str) -
     assert chemistry.value("done") == "[]"
     begun = f"import copy\n{head.partition(' ')[0]} = copy.deepcopy({head.partition(' ')[0]})"
     chemistry.run(f"%%pfor {head} -> out\n{begun}\n{REFUSED[head]}\ndone.append(1)").ok()
+
+
+def test_a_value_that_cannot_be_sent_is_named_beside_changes(chemistry: Notebook) -> None:
+    output = chemistry.run("%%pfor row in [[1], [2]] -> out\nrow.append(3)\n(each for each in row)")
+    assert "PayloadError: what an item leaves, a generator, cannot be sent back" in output.traceback

@@ -160,6 +160,8 @@ class Harvest:
             if result.called is not None:
                 why = f"what they call changes {result.called}, of which each worker has a copy"
                 raise item_changed(plan, why)
+            if result.stays is not None:
+                raise item_changed(plan, result.stays)
             if result.method:
                 raise method_kept(plan, result.method)
             if result.parts is not None or result.outer or result.functions:

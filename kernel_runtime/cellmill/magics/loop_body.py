@@ -15,6 +15,7 @@ from typing import Any
 
 from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
 from cellmill.magics.items import MOST_OUTER, Picture, bound_methods, code_in, parts
+from cellmill.serialization.payload import Partial, explain_sent_back
 
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
 BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"
@@ -41,7 +42,7 @@ def unmarked(item: Any) -> tuple[bool, Any]:
 
 
 @dataclass(slots=True)
-class Finished:
+class Finished(Partial):
     """An item that leaves more than a value and a log."""
 
     log: list[Any]
@@ -57,6 +58,16 @@ class Finished:
     method: str = ""  # of an object of the notebook, that is kept
     broke: bool = False
     last: bool = False
+    stays: str | None = None  # why what the item has become cannot be sent
+
+    def without(self, error: BaseException) -> Finished:
+        """Why its item cannot be sent; PayloadError: what it leaves cannot be sent."""
+        stays = _why_not(self.parts)
+        if stays is not None:
+            return Finished([None], stays=stays)
+        left = [*self.log, *self.bindings.values()]
+        culprit = next((each for each in left if _why_not(each) is not None), left)
+        raise explain_sent_back("what an item leaves", culprit, error) from None
 
 
 class EarlierValueError(Exception):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..by_value.first_calls import no_looks
+from ..errors import PayloadError
 from . import payload
 from .exceptions import encode_error
 from .function_code import check_batch
@@ -30,10 +31,15 @@ class Outcomes:
                 try:
                     payload.encode(value)
                 except BaseException as error:
-                    problem = payload.explain_result(name, value, error)
-                    self.errors[self.first + i] = encode_error(problem, name)
-                    values[i] = None
+                    values[i] = self._rest(i, name, value, error)
             return payload.encode((self.first, values, self.errors))
+
+    def _rest(self, place: int, name: str, value: Any, error: BaseException) -> Any:
+        try:
+            return payload.rest(name, value, error)
+        except PayloadError as problem:
+            self.errors[self.first + place] = encode_error(problem.with_traceback(None), name)
+            return None
 
 
 class Teller(Protocol):

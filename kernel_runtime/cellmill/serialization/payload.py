@@ -333,8 +333,13 @@ class Partial:
 
 def encode_rest(function: str, value: Any, error: BaseException) -> Encoded:
     """Encode the rest of a partial result that cannot be pickled; raise PayloadError for other results."""
+    return encode(rest(function, value, error))
+
+
+def rest(function: str, value: Any, error: BaseException) -> Any:
+    """The same, not encoded."""
     if issubclass(type(value), Partial):  # `isinstance` would ask a proxy for its class
-        return encode(value.without(error))
+        return value.without(error)
     raise explain_result(function, value, error).with_traceback(error.__traceback__) from None
 
 

@@ -1,11 +1,35 @@
-"""sys.stdout and sys.stderr of a worker: a task may replace them, and the next one finds them as they were."""
+"""sys.stdout and sys.stderr of a worker: a task may replace them, and the next one finds them as they were.
+
+Of sys.stdin nothing can be read.
+"""
 
 from __future__ import annotations
 
+import io
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from .output_frames import STDERR, STDOUT, Channel, TaskStream
+
+
+class NoInput(io.TextIOBase):
+    """Tells what asks for input that a worker has none."""
+
+    encoding = "utf-8"
+
+    def __init__(self, stream: Any) -> None:
+        self.buffer = getattr(stream, "buffer", None)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 0
+
+    def read(self, size: int | None = -1, /) -> NoReturn:
+        raise EOFError("a task has no input: ask before the call, and give it the answer as an argument")
+
+    readline = read
 
 
 class StandardStreams:
@@ -15,6 +39,7 @@ class StandardStreams:
         self._channel = channel
         self._streams = (TaskStream(STDOUT, channel), TaskStream(STDERR, channel))
         sys.stdout, sys.stderr = self._streams
+        sys.stdin = NoInput(sys.stdin)
         self._home: tuple[Any, Any] = self._streams
 
     def keep(self) -> None:

@@ -23,6 +23,7 @@ from cellmill.magics.receivers import (
     UNKNOWN,
     changes,
     keeps_reference,
+    looks_at_operands,
     returns_none,
     speaks,
     standing_for,
@@ -51,6 +52,7 @@ class Rewriter(Flow):
     ) -> None:
         super().__init__(names_bound(body, targets | made) | made, targets | made)
         self.sites: list[ast.stmt] = []  # what is to be done, with operands left open
+        self.looking: set[int] = set()  # of these, those that may look into their operands
         self.reads = Reads()
         self.refused: list[Refusal] = []
         self._changed: list[str] = []  # names, as statements change them
@@ -134,6 +136,8 @@ class Rewriter(Flow):
         operands, self._operands = self._operands, outer
         entry = ast.Tuple([ast.Constant(len(self.sites)), *operands], ast.Load())
         call = ast.Call(ast.Name(RECORD, ast.Load()), [entry], [])
+        if looks_at_operands(node, self._namespace):
+            self.looking.add(len(self.sites))
         self.sites.append(ast.fix_missing_locations(ast.copy_location(done, node)))
         self.note(place, node)
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))

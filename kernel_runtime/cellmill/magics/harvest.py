@@ -24,6 +24,7 @@ from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, t
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import (
     Plan,
+    changed_after,
     changed_unseen,
     function_changes,
     item_changed,
@@ -162,6 +163,8 @@ class Harvest:
                 raise item_changed(plan, why)
             if result.stays is not None:
                 raise item_changed(plan, result.stays)
+            if result.late is not None:
+                raise changed_after(plan, result.late)
             if result.method:
                 raise method_kept(plan, result.method)
             if result.parts is not None or result.outer or result.functions:
@@ -207,7 +210,8 @@ class Harvest:
         if by_copy:
             translate([result.log, result.bindings, copies], by_copy)
         if pairs:
-            result.log += (len(plan.sites), functools.partial(move, pairs, by_copy))
+            # first: statements may look into the objects
+            result.log[1:1] = (len(plan.sites), functools.partial(move, pairs, by_copy))
 
 
 def _homes(plan: Plan, values: list[Any], known: dict[int, Any]) -> dict[int, Any]:

@@ -45,6 +45,7 @@ class Plan:
     variables: dict[str, Any]
     namespace: dict[str, Any]  # the notebook's
     sites: list[ast.stmt]  # see `effects`
+    looking: frozenset[int]  # of these, by number, those that may look into what they are given
     bound: frozenset[str]
     always: frozenset[str]  # bound at the end of every item
     removed: frozenset[str]  # deleted at the end of every item
@@ -59,7 +60,8 @@ class Plan:
     def body(self, name: str, *, sized: bool) -> LoopBody:
         """Return the code that runs for each item. ``sized``: the last item is known."""
         perhaps = sorted(self.bound - self.always if sized else self.bound)
-        terms = Terms(uuid.uuid4().hex, self.bound, tuple(perhaps), self.deleted, self.targets, self.here)
+        token, looking = uuid.uuid4().hex, self.looking
+        terms = Terms(token, self.bound, tuple(perhaps), self.deleted, self.targets, self.here, looking)
         return LoopBody(name, self.code, self.variables, self.cell.source, terms)
 
 
@@ -85,6 +87,7 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         variables=variables,
         namespace=ip.user_global_ns,
         sites=made.sites,
+        looking=frozenset(made.looking),
         bound=frozenset(made.bound),
         always=end.always,
         removed=removed,
@@ -226,6 +229,15 @@ def item_changed(plan: Plan, why: str) -> UsageError:
         "(x = copy.deepcopy(x)) leaves the items as they are"
     )
     return _at_line(plan.cell, plan.loop.target, message)
+
+
+def changed_after(plan: Plan, site: int) -> UsageError:
+    """Items have changed an object after they have given it to something of the notebook."""
+    message = (
+        "what is given away here is changed by the item afterwards, and this statement, which is done after the item, "
+        "would see the change. Nothing of this loop was applied. Change it before, or give a copy: copy.deepcopy(x)"
+    )
+    return at_node(plan.cell, plan.sites[site], message)
 
 
 def function_changes(plan: Plan, line: int) -> UsageError:

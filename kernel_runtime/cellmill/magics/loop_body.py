@@ -56,6 +56,7 @@ class Finished(Partial):
     moved: list[int] = field(default_factory=list)  # the numbers of those that hold something else now
     functions: bool = False  # whether some are in the log or among the bindings
     method: str = ""  # of an object of the notebook, that is kept
+    late: int | None = None  # a statement that was given what the item changed afterwards
     broke: bool = False
     last: bool = False
     stays: str | None = None  # why what the item has become cannot be sent
@@ -84,6 +85,7 @@ class Terms:
     deleted: tuple[str, ...]  # names that an item may delete
     targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
     here: bool  # items run on the notebook's own objects
+    looking: frozenset[int]  # numbers of the statements that may look into what they are given
 
 
 class LoopBody(Body):
@@ -117,11 +119,12 @@ class LoopBody(Body):
         picture = None if type(item) in SMALL else Picture(item)
         looks = list(self._looks_at(item)) if picture is not None and not terms.here else ()
         log: list[Any] = [None]
+        given: list[tuple[int, Picture]] = []
         namespace = {
             "__name__": "__main__",
             "__builtins__": builtins,
             **self.variables,
-            RECORD: log.extend,
+            RECORD: self._recorder(log, given) if terms.looking else log.extend,
             KEPT: kept,
             ITEM: item,
         }
@@ -142,8 +145,9 @@ class LoopBody(Body):
         simple = SMALL.issuperset(map(type, log))
         if simple and not (last or broke or changed or called or moved or gone or terms.perhaps):
             return log
+        late = next((number for number, each in given if each.moved()), None)
         finished = Finished(
-            log, gone=gone, changed=changed, called=called, broke=broke, last=last, moved=moved
+            log, gone=gone, changed=changed, called=called, broke=broke, last=last, moved=moved, late=late
         )
         if last or broke:
             self._bring_all(namespace, finished)
@@ -153,8 +157,22 @@ class LoopBody(Body):
             self._refer(finished, picture)
         plain = not (finished.bindings or finished.refused or gone or last or broke or changed or called)
         plain = plain and finished.parts is None and not finished.outer
-        plain = plain and not (finished.functions or finished.method)
+        plain = plain and late is None and not (finished.functions or finished.method)
         return log if plain else finished
+
+    def _recorder(
+        self, log: list[Any], given: list[tuple[int, Picture]]
+    ) -> Callable[[tuple[Any, ...]], None]:
+        """Return what records a statement, and what those are given that may look into it."""
+
+        def record(entry: tuple[Any, ...]) -> None:
+            log.extend(entry)
+            if entry[0] in self.terms.looking:
+                operands = [each for each in entry[1:] if type(each) not in SMALL]
+                if operands:
+                    given.append((entry[0], Picture(operands)))
+
+        return record
 
     def _refer(self, finished: Finished, picture: Picture | None) -> None:
         """Bring along what the notebook has itself, so that it is not taken for something else of the same value."""

@@ -52,6 +52,7 @@ TAKES_ALL = frozenset(
     ("extend", "extendleft", "update", "subtract", "writelines", "writerow", "writerows", *_SET - {"add"})
 )
 """Methods that take their argument apart at once: what becomes of it later does not matter to them."""
+_KEEP = frozenset(("append", "appendleft", "insert", "setdefault"))  # methods of containers that only keep it
 NOT_CHANGED = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -88,6 +89,19 @@ def keeps_reference(container: Any) -> bool:
     return isinstance(container, (list, dict, collections.deque)) or (
         is_array(container) and bool(container.dtype.hasobject)
     )
+
+
+def looks_at_operands(node: Any, namespace: Mapping[str, Any]) -> bool:
+    """Whether a statement may look into what it is given, or else keeps it as it is, or has a copy of it."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], ast.Name)  # the largest of several
+    call = getattr(node, "value", None) if isinstance(node, ast.Expr) else node
+    if not isinstance(call, ast.Call):
+        return False
+    func: Any = call.func
+    if func.attr in TAKES_ALL:
+        return False
+    return func.attr not in _KEEP or _table_type(standing_for(func.value, namespace), func.attr) is None
 
 
 def _table_type(receiver: Any, method: str) -> type | None:

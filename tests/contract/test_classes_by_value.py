@@ -139,3 +139,19 @@ def test_models_of_pydantic(ex: Executor) -> None:
         assert list(ex.map(made, range(3))) == [Model(a=a) for a in range(3)]
     with pytest.raises(pydantic.ValidationError, match="negative"):
         ex.submit(made, -1).result(SECONDS)
+
+
+def test_a_class_that_a_task_has_made(ex: Executor) -> None:
+    """It is the caller's own from then on, for what later tasks return."""
+
+    def made() -> Any:
+        class Point:
+            def __init__(self, x: int) -> None:
+                self.x = x
+
+        return Point
+
+    point = ex.submit(made).result(SECONDS)
+    for x in range(4):
+        assert type(ex.submit(lambda x: point(x), x).result(SECONDS)) is point
+        assert type(ex.submit(lambda one: one, point(x)).result(SECONDS)) is point

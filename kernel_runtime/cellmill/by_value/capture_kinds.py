@@ -226,8 +226,7 @@ class Walk:
             return
         name = cls.__name__ if self.in_worker else name or cls.__name__
         self.attribute(cls, "__bases__", name)
-        if self.in_worker:  # the first read of annotations makes an empty dict in the class
-            type.__getattribute__(cls, "__annotations__")
+        type.__getattribute__(cls, "__annotations__")  # the first read makes an empty dict in the class
         copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
         self.follow((type(cls), *cls.__bases__), name)
         (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]

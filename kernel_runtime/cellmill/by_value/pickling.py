@@ -242,6 +242,8 @@ def _name_of(cls: type, identity: str) -> tuple[str, str]:
         # known before the walk, which pickles what refers to the class
         _present[identity] = _Present(version, lambda: None)
         _present[identity] = _Present(version, changes_of(cls))
+        if copied is not None:
+            _copies[identity, version] = cls  # also where others hand it back
         if len(_present) > MOST_CLASSES:
             _present.popitem(last=False)
         return identity, version
@@ -250,7 +252,7 @@ def _name_of(cls: type, identity: str) -> tuple[str, str]:
 def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identity: str, version: str) -> type:
     """The class of this name here: the original, a copy that was made before, or a new one that is still empty."""
     with _lock:
-        found = _originals.get(identity) or _copies.get((identity, version))
+        found = _original(identity, version) or _copies.get((identity, version))
         if found is None:
             found = _copies[identity, version] = maker(*arguments)
             _names[found] = (identity, version)
@@ -261,6 +263,12 @@ def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identit
             ):
                 setattr(main_of_worker, found.__qualname__, found)
         return found
+
+
+def _original(identity: str, version: str) -> type | None:
+    """The class that was made here, in a worker as long as nothing of it was changed elsewhere."""
+    present = _present.get(identity) if main_of_worker is not None else None
+    return _originals.get(identity) if present is None or present.version == version else None
 
 
 def _complete_class(cls: type, state: Any) -> type:

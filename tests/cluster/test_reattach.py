@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -131,6 +132,29 @@ def test_where_nothing_can_be_left(address: str) -> None:
         cellmill.left_behind("local")
     with pytest.raises(UsageError, match="which cluster"):
         cellmill.reattach("screen")
+
+
+def test_what_cannot_be_read_stays_until_it_can(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says to call again: then the values are there."""
+    (tmp_path / "parts_of_a_screen.py").write_text(
+        "class Part:\n    def __init__(self, i): self.i = i\ndef made(i): return Part(i)\n"
+    )
+    with monkeypatch.context() as there:
+        there.syspath_prepend(tmp_path)
+        module = importlib.import_module("parts_of_a_screen")
+        with Executor(backend=address, name="parts") as ex:
+            list(ex.map(module.made, range(3)))
+    del sys.modules["parts_of_a_screen"], module
+    (unread,) = cellmill.reattach("parts", address)
+    assert (unread.values, sorted(unread.errors)) == ({}, [0, 1, 2])
+    assert "parts_of_a_screen" in str(unread.errors[0])
+    assert "call reattach again" in str(unread.errors[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    (run,) = cellmill.reattach("parts", address)
+    assert ({place: part.i for place, part in run.values.items()}, run.name) == ({0: 0, 1: 1, 2: 2}, "made")
+    assert not _left(address)
 
 
 def test_what_went_with_a_worker_is_counted(address: str) -> None:

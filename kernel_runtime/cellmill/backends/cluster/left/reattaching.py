@@ -75,6 +75,8 @@ def left_behind(store: Store) -> list[LeftBehind]:
 def reattach(store: Store, name: str) -> LeftRuns:
     """Bring what was left under a name, and remove what no living kernel adds to.
 
+    What a kernel has left stays there where a part of it cannot be read here: it can be brought again.
+
     Raises:
         UsageError: nothing is there.
     """
@@ -85,16 +87,18 @@ def reattach(store: Store, name: str) -> LeftRuns:
     first = {block.session: block.expires for block in sorted(blocks, key=_newest_first)}
     runs: dict[tuple[float, str, int], LeftRun] = {}
     lost = 0
+    unread: set[str] = set()
     for block in sorted(blocks, key=lambda block: block.number):
         data = store.get(block)
         if data is None:
             lost += block.ended + block.failed
             continue
         for kind, number, places, body in pickle.loads(data):
-            _take(
-                runs.setdefault((first[block.session], block.session, number), LeftRun()), kind, places, body
-            )
-    store.drop([block for block in blocks if block.session not in store.alive()])
+            run = runs.setdefault((first[block.session], block.session, number), LeftRun())
+            if not _take(run, kind, places, body):
+                unread.add(block.session)
+    stay = store.alive() | unread
+    store.drop([block for block in blocks if block.session not in stay])
     found = LeftRuns(runs[key] for key in sorted(runs))
     found.lost = lost
     return found
@@ -104,7 +108,8 @@ def _newest_first(block: Block) -> float:
     return -block.expires
 
 
-def _take(run: LeftRun, kind: int, places: Sequence[int], body: bytes) -> None:
+def _take(run: LeftRun, kind: int, places: Sequence[int], body: bytes) -> bool:
+    """Note an entry; whether it could be read."""
     if kind == RUN:
         run.name, run.total, began = pickle.loads(body)
         run.began = datetime.fromisoformat(began)
@@ -116,11 +121,14 @@ def _take(run: LeftRun, kind: int, places: Sequence[int], body: bytes) -> None:
         except Exception as error:  # a class that is not here, say
             for place in places:
                 run.errors[place] = _unread(place, error)
+            return False
+    return True
 
 
 def _unread(place: int, error: Exception) -> BackendError:
     found = BackendError(
-        f"element {place} has a value that cannot be brought here: {in_words(error)}. Import what it is made of."
+        f"element {place} has a value that cannot be read here: {in_words(error)}. It is still on the cluster: make "
+        "sure that what it is made of can be imported, and call reattach again."
     )
     found.__cause__ = error
     return found

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sized
 from concurrent.futures import Future as BaseFuture
 from dataclasses import dataclass, replace
@@ -403,6 +404,7 @@ class HitCount:
 
     def __init__(self) -> None:
         self.count = 0
+        self.places = array("Q")  # in the input of a map, of the elements that tasks run beside them
         self.last_ns = 0  # when the latest was found, on the monotonic clock
         self._lock = threading.Lock()
 

@@ -157,6 +157,17 @@ def test_what_cannot_be_read_stays_until_it_can(
     assert not _left(address)
 
 
+def test_places_are_those_of_the_input_also_where_a_cache_had_results(address: str) -> None:
+    with Executor(backend=address, name="kept") as ex:
+        half = ex.options(memo=True)
+        assert list(half.map(tasks.double, [1, 2, 3])) == [2, 4, 6]
+        assert list(half.map(tasks.double, [1, 5, 2, 6])) == [2, 10, 4, 12]
+        assert list(half.map(tasks.double, (i for i in [1, 7]))) == [2, 14]
+    _, listed, streamed = cellmill.reattach("kept", address)
+    assert (listed.values, listed.total, listed.missing) == ({1: 10, 3: 12}, 4, [0, 2])
+    assert (streamed.values, streamed.total) == ({1: 14}, None)
+
+
 def test_what_went_with_a_worker_is_counted(address: str) -> None:
     with Executor(backend=address, name="frail") as ex:
         list(ex.map(tasks.double, range(3)))

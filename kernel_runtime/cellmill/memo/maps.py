@@ -108,6 +108,7 @@ class _Calls:
         for place, (key, args) in enumerate(keyed, self._next_place - len(keyed)):
             data = found.get(key)
             if data is None:
+                self.hits.places.append(place)
                 if self._ordered:
                     self.plan.append(_RUN)
                     self.places.append(place)

@@ -114,8 +114,9 @@ class Keeping:
     def receiver(self, receiver: Receiver, run: Run) -> Receiver:
         """Return what hears of the elements of a run, and passes them on."""
         began = run.began.astimezone().isoformat()
-        self.add(Entry(RUN, run.id, (), pickle.dumps((run.name, run.expected, began))))
-        return _Heard(self, receiver, run.id)
+        total = None if run.expected is None else run.expected + run.hits.count
+        self.add(Entry(RUN, run.id, (), pickle.dumps((run.name, total, began))))
+        return _Heard(self, receiver, run)
 
     def add(self, entry: Entry) -> None:
         self._entries.put(entry)
@@ -172,22 +173,28 @@ class Keeping:
 class _Heard:
     """Notes what a map's elements came to before its reader has it and can change it."""
 
-    def __init__(self, keeping: Keeping, receiver: Receiver, run: int) -> None:
+    def __init__(self, keeping: Keeping, receiver: Receiver, run: Run) -> None:
         self._keeping = keeping
         self._receiver = receiver
-        self._run = run
+        self._run = run.id
+        self._places = run.hits.places
+
+    def _in_input(self, keys: Sequence[Any]) -> Sequence[int]:
+        """The places of elements in the map's input, of which a cache may have had some."""
+        return [self._places[key] for key in keys] if self._places else keys
 
     def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
         """See `Receiver`."""
         with contextlib.suppress(Exception):  # what cannot be pickled is not known to have ended
-            self._keeping.add(Entry(VALUES, self._run, keys, dumps(values)))
+            self._keeping.add(Entry(VALUES, self._run, self._in_input(keys), dumps(values)))
         self._receiver.receive(keys, values, size)
 
     def receive_error(self, key: Any, error: BaseException) -> None:
         """See `Receiver`."""
         if not isinstance(error, CancelledError):
             with contextlib.suppress(Exception):
-                self._keeping.add(Entry(ERROR, self._run, (key,), encode_error(error, "an element")))
+                (place,) = self._in_input((key,))
+                self._keeping.add(Entry(ERROR, self._run, (place,), encode_error(error, "an element")))
         self._receiver.receive_error(key, error)
 
     def receive_cancelled(self, keys: Sequence[Any]) -> None:

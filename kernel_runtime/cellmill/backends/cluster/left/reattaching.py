@@ -25,8 +25,8 @@ class LeftRun:
 
     @property
     def missing(self) -> list[int]:
-        """Places without an outcome: never run, or under way or on their way when their kernel ended. Of a map of
-        unknown length those before the last one that is known.
+        """Places without an outcome: never run, or under way or on their way when their kernel ended, or found in a
+        cache (``memo``, ``checkpoint``). Of a map of unknown length those before the last one that is known.
         """
         known = self.values.keys() | self.errors.keys()
         total = self.total if self.total is not None else max(known, default=-1) + 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from cellmill.magics.promise import Cost, free_processors, predict
-from cellmill.magics.timed_loops import MOST_KEPT, Times
+from cellmill.magics.timed_loops import MOST_KEPT, Times, clocks, find_loops, with_clocks
 
 COST = Cost(once=0.01, each=0.001)
 
@@ -50,6 +52,23 @@ def test_an_iterable_that_takes_long_stays_where_it_is() -> None:
     assert promise.then == pytest.approx(2.0 + 0.014)
     assert promise.bound == "its iterable, which runs here"
     assert not promise.holds
+
+
+def test_what_the_iterable_computes_is_not_taken_for_the_items() -> None:
+    promise = predict([1e-5] * 10, COST, 2, items=10, processor=0.5, cpus=2, waiting=0.5)
+    assert promise.bound == "its iterable, which runs here"
+    assert not promise.holds
+
+
+def test_the_filter_of_a_comprehension_is_no_part_of_its_tasks() -> None:
+    statement = ast.parse("[x for x in range(10) if x % 2 if x > 2]").body[0]
+    timed, (times,) = with_clocks(statement, find_loops(statement, {}))
+    with clocks([times]):
+        assert eval(compile(ast.unparse(timed), "cell", "eval")) == [3, 5, 7, 9]
+    assert (times.items, len(times.durations)) == (4, 4)
+    assert times.filtered
+    promise = predict([0.1] * 4, COST, 2, items=4, processor=0.0, cpus=2, waiting=2.0, filtered=True)
+    assert promise.bound == "its iterable and filter, which run here"
 
 
 def test_a_gain_of_milliseconds_is_no_promise() -> None:

@@ -49,12 +49,13 @@ def predict(
     processor: float,
     cpus: float,
     waiting: float = 0.0,
+    filtered: bool = False,
 ) -> Promise:
     """Return what a loop would take as tasks.
 
     ``durations`` are those of its items, or of neighbours together; ``processor`` is the processor time that they
     took, which so many ``cpus`` bring down to a part at best: those that other programs leave; ``waiting``
-    is the time of the iterable, which stays where it is.
+    is the time of the iterable, and of the filter of a comprehension, which stay where they are.
     """
     now = sum(durations) + waiting
     span = makespan([Ran(seconds) for seconds in durations], workers)
@@ -63,10 +64,10 @@ def predict(
     then = max(span, computed, waiting) + overhead
     if overhead > max(span, computed, waiting):
         bound = "what tasks cost"
+    elif waiting > max(span, computed):
+        bound = "its iterable and filter, which run here" if filtered else "its iterable, which runs here"
     elif computed > span * 1.05:
         bound = _processors(cpus, in_use=processor > 1.3 * now)
-    elif waiting > span:
-        bound = "its iterable, which runs here"
     elif durations and span > 1.2 * now / workers and max(durations) > 0.8 * span:
         bound = "its longest item"
     else:

@@ -206,6 +206,7 @@ def _promise(ip: InteractiveShell, executor: cellmill.Executor, times: Times, cp
         processor=times.processor,
         cpus=cpus,
         waiting=times.waiting,
+        filtered=times.filtered,
     )
 
 

@@ -9,6 +9,8 @@ from cellmill.diagnostics.short_text import counted, duration_text
 from cellmill.magics.promise import Cost, Promise
 from cellmill.magics.timed_loops import Times
 
+WORTH_TELLING = 0.05  # of a loop's time: what its iterable takes
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -25,9 +27,13 @@ class Finding:
         """How long it took."""
         if self.times is None or not self.times.items:
             return "" if self.times is None or self.verdict == "impossible" else "no items"
-        whole = self.times.total
-        items = counted(self.times.items, "item")
-        return f"{duration_text(whole)}, {items} of {duration_text(whole / self.times.items)}"
+        times = self.times
+        whole = times.total + times.waiting
+        items = f"{counted(times.items, 'item')} of {duration_text(times.total / times.items)}"
+        if times.waiting < max(0.001, WORTH_TELLING * whole):
+            return f"{duration_text(whole)}, {items}"
+        source = "iterable and filter" if times.filtered else "iterable"
+        return f"{duration_text(whole)}, {items} and {duration_text(times.waiting)} of its {source}"
 
     def said(self, cost: Cost | None) -> str:
         """Verdict and promise in words."""

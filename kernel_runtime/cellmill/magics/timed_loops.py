@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TIMED = "__cellmill_timed__"
+CHOSEN = "__cellmill_chosen__"
 MOST_KEPT = 1 << 14  # durations; then neighbours are put together, so that memory stays bounded
 CONSUMERS = frozenset(("sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"))
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -89,10 +90,28 @@ class Times:
         self.items = 0
         self.seconds = array("d")
         self.together = 1  # items in one of them
-        self.waiting = 0.0  # for the iterable
+        self.waiting = 0.0  # for the iterable, and for the filter of a comprehension
+        self.filtered = False
+        self.began = 0.0  # when the iterable gave the present item; 0: there is none
+        self._chosen = False  # it has passed the filter
         self.processor = 0.0  # processor time of the process from the first item to the end
         self._part = 0.0
         self._parts = 0
+
+    def chosen(self) -> bool:
+        """The present item passes the filter: its own time begins now."""
+        now = time.perf_counter()
+        self.waiting += now - self.began
+        self.began, self._chosen = now, True
+        return True
+
+    def ended(self, now: float) -> None:
+        """The present item is over: one that the filter has left out would be no task."""
+        if self.filtered and not self._chosen:
+            self.waiting += now - self.began
+        else:
+            self.add(now - self.began)
+        self.began, self._chosen = 0.0, False
 
     def add(self, seconds: float) -> None:
         """One item more."""
@@ -121,12 +140,11 @@ class Times:
 class _Timed:
     """An iterator that notes when its items are asked for: between two of them the loop's body runs."""
 
-    __slots__ = ("_began", "_items", "_processor", "_times")
+    __slots__ = ("_items", "_processor", "_times")
 
     def __init__(self, items: Iterable[Any], times: Times) -> None:
         self._items: Iterator[Any] = iter(items)
         self._times = times
-        self._began = 0.0
         self._processor = time.process_time()
 
     def __iter__(self) -> Iterator[Any]:
@@ -135,22 +153,21 @@ class _Timed:
     def __next__(self) -> Any:
         __tracebackhide__ = True
         now = time.perf_counter()
-        if self._began:
-            self._times.add(now - self._began)
-            self._began = 0.0
+        if self._times.began:
+            self._times.ended(now)
         try:
             item = next(self._items)
         except StopIteration:
             self._times.processor += time.process_time() - self._processor
             self._processor = time.process_time()
             raise
-        self._began = time.perf_counter()
-        self._times.waiting += self._began - now
+        self._times.began = time.perf_counter()
+        self._times.waiting += self._times.began - now
         return item
 
     def __del__(self) -> None:
-        if self._began:  # the loop has ended by `break` or by an error
-            self._times.add(time.perf_counter() - self._began)
+        if self._times.began:  # the loop has ended by `break` or by an error
+            self._times.ended(time.perf_counter())
             self._times.processor += time.process_time() - self._processor
 
 
@@ -175,7 +192,16 @@ def with_clocks(statement: ast.stmt, loops: list[Found]) -> tuple[ast.stmt, list
             node.args[1] = timed
         else:
             node.generators[0].iter = timed
+            _time_filter(node.generators[0], number, times[number])
     return copied, times
+
+
+def _time_filter(generator: ast.comprehension, number: int, times: Times) -> None:
+    """The conditions of a comprehension stay in the notebook: the item's own time begins behind them."""
+    if generator.ifs:
+        times.filtered = True
+        chosen = ast.Call(ast.Name(CHOSEN, ast.Load()), [ast.Constant(number)], [])
+        generator.ifs.append(ast.fix_missing_locations(ast.copy_location(chosen, generator.ifs[-1])))
 
 
 @contextlib.contextmanager
@@ -185,7 +211,9 @@ def clocks(times: list[Times]) -> Iterator[None]:
     They are among the built-in names, as the cell may look at its own.
     """
     vars(builtins)[TIMED] = lambda items, number: _Timed(items, times[number])
+    vars(builtins)[CHOSEN] = lambda number: times[number].chosen()
     try:
         yield
     finally:
         vars(builtins).pop(TIMED, None)
+        vars(builtins).pop(CHOSEN, None)

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from cellmill.magics.promise import Cost, free_processors, predict
+from cellmill.magics.promise import Cost, Promise, free_processors, predict
+from cellmill.magics.speedup_report import Finding, Speedup
 from cellmill.magics.timed_loops import MOST_KEPT, Times, clocks, find_loops, with_clocks
 
 COST = Cost(once=0.01, each=0.001)
@@ -69,6 +70,20 @@ def test_the_filter_of_a_comprehension_is_no_part_of_its_tasks() -> None:
     assert times.filtered
     promise = predict([0.1] * 4, COST, 2, items=4, processor=0.0, cpus=2, waiting=2.0, filtered=True)
     assert promise.bound == "its iterable and filter, which run here"
+
+
+def test_threads_promise_what_computes_on_a_condition() -> None:
+    def on_threads(processor: float) -> Promise:
+        return predict([1.0] * 8, COST, 2, items=8, processor=processor, cpus=2, shares_gil=True)
+
+    computes = on_threads(processor=8.0)
+    assert computes.then == pytest.approx(4.0 + 0.018)
+    assert "if its items release the GIL" in f"if {computes.condition}"
+    assert not on_threads(processor=0.5).condition  # it waits, which needs no lock
+    finding = Finding(1, "for x in xs:", "independent", "", None, computes)
+    report = repr(Speedup((finding,), "", "", 8.0, COST))
+    assert "as tasks about 4.02 s, if what is said below holds" in report
+    assert "about 4.02 s with 2 workers, if its items release the GIL" in report
 
 
 def test_a_gain_of_milliseconds_is_no_promise() -> None:

@@ -14,6 +14,9 @@ SHORTEST_LOOK = 0.2  # seconds in which the ticks of idle processors tell someth
 ALL_FREE = 0.85  # of the processors: the rest is the kernel's own and the system's
 
 
+_RELEASED = "its items release the GIL (threads run Python's own code one at a time)"
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What tasks cost on this machine, in seconds: once for each loop, and for each item."""
@@ -33,6 +36,7 @@ class Promise:
     then: float
     workers: int
     bound: str
+    condition: str = ""  # what has to hold for it
 
     @property
     def holds(self) -> bool:
@@ -50,12 +54,14 @@ def predict(
     cpus: float,
     waiting: float = 0.0,
     filtered: bool = False,
+    shares_gil: bool = False,
 ) -> Promise:
     """Return what a loop would take as tasks.
 
     ``durations`` are those of its items, or of neighbours together; ``processor`` is the processor time that they
     took, which so many ``cpus`` bring down to a part at best: those that other programs leave; ``waiting``
-    is the time of the iterable, and of the filter of a comprehension, which stay where they are.
+    is the time of the iterable, and of the filter of a comprehension, which stay where they are. Workers that
+    share the interpreter's lock compute at the same time only what does without it.
     """
     now = sum(durations) + waiting
     span = makespan([Ran(seconds) for seconds in durations], workers)
@@ -72,7 +78,7 @@ def predict(
         bound = "its longest item"
     else:
         bound = ""
-    return Promise(now, then, workers, bound)
+    return Promise(now, then, workers, bound, _RELEASED if shares_gil and processor > then else "")
 
 
 def _processors(cpus: float, *, in_use: bool) -> str:

@@ -190,7 +190,8 @@ def _report(ip: InteractiveShell, cell: Cell, looked: Looked, wall: float | None
         if verdict.kind != "impossible":
             possible.append((found.node, verdict.reason))
         if promise is not None and promise.holds:
-            chosen.append((found.node, verdict.reason))
+            condition = "; and if ".join(filter(None, (verdict.reason, promise.condition)))
+            chosen.append((found.node, condition))
     every = rewrite(cell, possible) if possible else ""
     text = every if wall is None else rewrite(cell, chosen) if chosen else ""
     cost = _cost(ip, executor) if any(each.promise is not None for each in findings) else None
@@ -207,6 +208,7 @@ def _promise(ip: InteractiveShell, executor: cellmill.Executor, times: Times, cp
         cpus=cpus,
         waiting=times.waiting,
         filtered=times.filtered,
+        shares_gil=executor.backend == "threads",
     )
 
 

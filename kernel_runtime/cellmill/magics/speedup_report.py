@@ -48,7 +48,8 @@ class Finding:
         workers = counted(promise.workers, "worker")
         if promise.holds:
             bound = f" (bound by {promise.bound})" if promise.bound else ""
-            return f"{head}: about {duration_text(promise.then)} with {workers}{bound}"
+            condition = f", if {promise.condition}" if promise.condition else ""
+            return f"{head}: about {duration_text(promise.then)} with {workers}{bound}{condition}"
         if promise.bound == "what tasks cost" and cost is not None:
             figures = (
                 f"a loop of tasks costs {duration_text(cost.once)}, and {duration_text(cost.each)} an item"
@@ -96,7 +97,9 @@ class Speedup:
         if not self._held():
             return f"{text}; nothing of it would gain as tasks"
         sure = all(
-            e.verdict == "independent" for e in self.findings if e.promise is not None and e.promise.holds
+            e.verdict == "independent" and not e.promise.condition
+            for e in self.findings
+            if e.promise is not None and e.promise.holds
         )
         condition = "" if sure else ", if what is said below holds"
         return f"{text}; as tasks about {duration_text(self.promised)}{condition}"

@@ -33,6 +33,12 @@ def test_without_out_values_go_nowhere_and_a_line_says_so(notebook: Notebook) ->
         assert "go nowhere" not in notebook.run(f"%%pfor r in rows\n{body}").ok().stderr
 
 
+def test_names_of_the_items_may_be_futures_in_the_notebook(notebook: Notebook) -> None:
+    notebook.run("from concurrent.futures import Future\nx = y = Future()").ok()
+    notebook.run("%%pfor x in range(3) -> out\ny = x + 1\n2 * y").ok()
+    assert notebook.value("out, x, y") == "([2, 4, 6], 2, 3)"
+
+
 def test_tuple_targets(notebook: Notebook) -> None:
     notebook.run("pairs = {'a': (1, [2, 3]), 'b': (4, [5])}").ok()
     notebook.run("%%pfor name, (n, (first, *rest)) in pairs.items() -> out\nname, n, first, rest").ok()

@@ -75,8 +75,9 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     end = made.end()
     _refuse(cell, loop, made, namespace)
     code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
-    captured = capture(ip, cell, code)
-    variables = {name: value for name, value in captured.items() if name not in made.bound | targets}
+    own = frozenset(made.bound | targets)  # what these names are in the notebook no item sees
+    captured = capture(ip, cell, code, futures_ok=own)
+    variables = {name: value for name, value in captured.items() if name not in own}
     _refuse_iterators(cell, loop, variables, namespace)
     heavy = _refuse_hidden(cell, loop, made, variables, namespace)
     removed = frozenset(name[1:] for name in end.always if name.startswith("-"))

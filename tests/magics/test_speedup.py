@@ -13,6 +13,7 @@ from tests.support.notebook import Notebook
 PREPARE = """
 import collections, heapq, itertools, math, random, re
 import numpy as np
+from concurrent.futures import Future
 xs = [0.1 * i for i in range(12)]
 words = "a bee sees a sea a bee is at sea".split()
 total, best, text, calls, memo, seen, table = 0.0, 0.0, "", 0, {}, [], {}
@@ -45,6 +46,9 @@ def marked_late(r):
     if r["x"] > 99: r["y"] = 1
     return r
 tallies = [Tally() for _ in range(3)]
+waited = [Future() for _ in xs]
+for w in waited: w.set_result(1)
+named = dict(zip(xs, waited))
 """
 
 
@@ -120,6 +124,9 @@ IMPOSSIBLE = {  # cell: what is said of it
     "out = list(map(marked, rows))": "those of rows would stay as they are. Write it as a for loop",
     "out = [r.setdefault('y', 1) for r in rows]": "this changes the items of rows",
     "out = [t.hit(3) for t in tallies]": "this changes the items of tallies",
+    "out = [w.result() for w in waited]": "line 2: the items of waited are futures",
+    "for x, w in zip(xs, waited): total += w.result()": "gets its value in its place",
+    "out = list(map(lambda pair: pair[1].result(), named.items()))": "the items of named",
     "out = [lambda: x for x in xs]": "line 2: the functions that are made here read x when they are called",
     "out = {i: (lambda: x) for i, x in enumerate(xs)}": "write lambda x=x",
 }

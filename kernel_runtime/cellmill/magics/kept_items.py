@@ -6,6 +6,7 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from itertools import islice
 from typing import Any
 
@@ -31,6 +32,16 @@ def existing_items(iterable: ast.expr, namespace: Mapping[str, Any]) -> dict[str
             elif is_array(value):
                 found[ast.unparse(node)] = value
     return found
+
+
+def futures_among(iterable: ast.expr, namespace: Mapping[str, Any]) -> str:
+    """The container of an iterable that has futures among its items, alone or in tuples; "" if there is none."""
+    for name, items in existing_items(iterable, namespace).items():
+        if isinstance(items, list):
+            for each in items:
+                if any(isinstance(part, Future) for part in (each if type(each) is tuple else (each,))):
+                    return name
+    return ""
 
 
 def items_changed(line: int, name: str) -> str:

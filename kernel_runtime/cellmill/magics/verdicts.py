@@ -16,7 +16,14 @@ from cellmill.magics.accumulation import root_of
 from cellmill.magics.body import runs_here
 from cellmill.magics.cells import Cell, explain_unsendable
 from cellmill.magics.in_place import Watched
-from cellmill.magics.kept_items import bound_late, conditions, existing_items, items_changed, late_binding
+from cellmill.magics.kept_items import (
+    bound_late,
+    conditions,
+    existing_items,
+    futures_among,
+    items_changed,
+    late_binding,
+)
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Loop, Plan, make_plan, place_of
 from cellmill.magics.shared_state import look
@@ -71,6 +78,12 @@ class Examined:
             self._refused = (
                 f"line {node.lineno}: this changes {name} beside the value that it makes; write it as a for loop, "
                 "whose changes %%pfor does here"
+            )
+            return
+        if name := futures_among(iterable_of(node), self._ip.user_ns):
+            self._refused = (
+                f"line {node.lineno}: the items of {name} are futures. A task that is given one waits for it and gets "
+                "its value in its place"
             )
             return
         self.plan = plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future as BaseFuture
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import backends, registry, run_registry
 from .cell_output.transcript import kept
@@ -22,7 +22,7 @@ from .telemetry.account import Account
 if TYPE_CHECKING:
     import pandas
 
-    from .backends._protocol import Observer, TaskQuestions
+    from .backends._protocol import Backend, Observer, TaskQuestions
     from .backends.cluster.left.reattaching import LeftBehind, LeftRuns
 
 __all__ = [
@@ -160,19 +160,21 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
 
 @bounded
 def failures(run: Run | int | None = None, executor: Executor | None = None) -> list[Failures]:
-    """All failures of a run (itself, or its number), or of all tasks of these workers, folded by error; the latest
-    first.
+    """All failures of a run (itself, or its number), or of all tasks of these workers (without ``executor`` the default
+    one's), folded by error; the latest first.
 
     Each is a sequence of its calls, as far as they are remembered: the first eight of a kind, and the latest 2,048 of
     all. ``fold[0].call()`` has function, arguments and keyword arguments, ``fold.python()`` the arguments as a list in
-    Python, ``fold.retry()`` makes exactly these calls again. Raises `UsageError` for an unknown run, `BackendError`
-    where tasks are not watched.
+    Python, ``fold.retry()`` makes exactly these calls again. Raises `UsageError` for an unknown run, and where tasks
+    ran on executors of yours alone and neither is given, `BackendError` where tasks are not watched.
     """
+    if run is not None:
+        observer, key = _of_run(run, executor)
+        return folds_of(observer.tasks, MOST_FOLDS, key)
     found = executor if executor is not None else peek_default_executor()
-    if found is None:
-        return []
-    key = None if run is None else _known(found, run).key
-    return folds_of(questions_of(found), MOST_FOLDS, key)
+    if found is None and not registry.executors:
+        return []  # nothing has run
+    return folds_of(questions_of(found), MOST_FOLDS, None)
 
 
 def questions_of(executor: Executor | None = None) -> TaskQuestions:
@@ -187,10 +189,14 @@ def _observer(executor: Executor | None) -> Observer:
             "the default executor has no tasks yet: its workers start with the first one. Of an executor of yours, "
             "name a task by its future, or the executor by executor="
         )
-    observer = found._backend.observer
+    return _watched(found._backend)
+
+
+def _watched(backend: Backend) -> Observer:
+    observer = backend.observer
     if observer is None:
         raise BackendError(
-            f"the {found.backend} backend keeps no single tasks to look at; the local one does (backend='local')"
+            f"the {backend.name} backend keeps no single tasks to look at; the local one does (backend='local')"
         )
     return observer
 
@@ -260,22 +266,26 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     `UsageError` for an unknown run, and where tasks ran on executors of yours alone and none is given, `BackendError`
     where tasks are not watched.
     """
+    if run is not None:
+        observer, key = _of_run(run, executor)
+        return observer.account(key)
     found = executor if executor is not None else peek_default_executor()
     if found is None and not registry.executors:
         found = default_executor()  # nothing has run
-    observer = _observer(found)
-    if run is None:
-        return observer.account(None, advice=True)
-    assert found is not None
-    return observer.account(_known(found, run).key)
+    return _observer(found).account(None, advice=True)
 
 
-def _known(executor: Executor, run: Run | int) -> run_registry.Known:
+def _of_run(run: Run | int, executor: Executor | None) -> tuple[Observer, int]:
+    """What watches a run, and its number there. The executor need not be told: numbers of runs are those of the whole
+    process.
+    """
     wanted = run.id if isinstance(run, Run) else run
     for known in reversed(run_registry.recent_runs()):
-        if known.id == wanted and known.backend() is executor._backend:
-            return known
-    raise UsageError(f"{wanted!r} is the number of no run of this executor that is remembered")
+        backend = cast("Backend | None", known.backend())
+        if known.id == wanted and backend is not None and (executor is None or backend is executor._backend):
+            return _watched(backend), known.key
+    where = "" if executor is None else " of this executor"
+    raise UsageError(f"{wanted!r} is the number of no run{where} that is remembered")
 
 
 def output(what: Future | Run | int | None = None) -> str:

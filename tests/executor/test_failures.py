@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor
+from cellmill import Executor, UsageError
 from cellmill.diagnostics.literals import call_literal, literal
 from cellmill.telemetry import schema
 from cellmill.views import commands
@@ -118,6 +118,26 @@ def test_a_fold_has_its_calls_as_python_and_makes_them_again(pool: Executor, tmp
     gate.touch()
     assert sorted(future.result(SECONDS) for future in fold.retry()) == list(range(1, 20, 2))
     assert len(cellmill.failures()[1]) == 10
+
+
+def test_failures_of_an_executor_of_ones_own_are_found_by_the_number_of_the_run() -> None:
+    """Without a name of either it is no empty list, which would say that nothing has failed."""
+    default = cellmill.peek_default_executor()
+    cellmill.set_default_executor(None)
+    try:
+        with Executor(2, backend="threads") as own:
+            list(own.map(check, range(4), return_exceptions=True))
+            number = cellmill.runs()[-1].id
+            (fold,) = cellmill.failures(number)
+            assert (fold.type, fold.total) == ("Odd", 2)
+            assert cellmill.account(number).tasks == 4
+            assert len(cellmill.failures(executor=own)) == 1
+            with pytest.raises(UsageError, match="or the executor by executor="):
+                cellmill.failures()
+            with pytest.raises(UsageError, match="no run that is remembered"):
+                cellmill.failures(10**9)
+    finally:
+        cellmill.set_default_executor(default)
 
 
 def test_what_has_no_exact_source_is_a_comment(pool: Executor) -> None:

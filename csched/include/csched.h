@@ -344,7 +344,8 @@ int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey
 /* The newest rows, oldest first; the last stamp is 0 where the result is not taken yet, which the other one leaves out. */
 int csched_journeys_newest(csched_t *s, uint32_t most, csched_journey_t *rows);
 
-/* Sets the status of elements of a finished, uncommitted chunk in its journeys; only their results tell it. */
+/* Sets the status of elements of a finished, uncommitted chunk in its journeys; only their results tell it. One without
+ * a value has one row, which CSCHED_RETRIED marks as an attempt that others follow. */
 int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements, uint32_t count);
 
 /* worker side */

@@ -391,7 +391,14 @@ CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t stat
 {
     pthread_mutex_lock(&s->lock);
     const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
-    bool over = task && task->state == TASK_DONE && task->row != NO_ROW && task->status <= CSCHED_NONE;
+    bool over = task && task->state == TASK_DONE && task->row != NO_ROW;
+    if (over && task->status > CSCHED_NONE) { /* it has one row, and its time has come to nothing already */
+        over = status == CSCHED_RETRIED;
+        if (over)
+            journey_mark(&s->journey, task->row, task->ticket, status);
+        pthread_mutex_unlock(&s->lock);
+        return over ? CSCHED_OK : CSCHED_EINVAL;
+    }
     bool nothing = status == CSCHED_RETRIED || status == CSCHED_TIMEOUT || status == CSCHED_CANCELLED;
     for (uint32_t i = 0; over && i < count; i++) {
         if (elements[i] >= task->count)

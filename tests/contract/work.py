@@ -52,6 +52,11 @@ def leave_at(x: int, at: int) -> int:
     return x
 
 
+def leave_with(batch: list[int]) -> list[int]:
+    """Ends the worker of every batch that has a 2."""
+    return [leave_at(x, 2) for x in batch]
+
+
 def touch(folder: str, name: str) -> None:
     Path(folder, name).touch()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, Retry
+from tests.contract import work
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -151,6 +153,17 @@ def test_plain_retries_are_in_the_journeys(fresh: Executor, tmp_path: Path) -> N
     rows = list(fresh.journey_rows())
     assert [(row["attempt"], row["status"]) for row in rows] == [(0, "retried"), (1, "done")]
     assert len({row["task"] for row in rows}) == 1
+
+
+def test_chunks_that_are_sent_again_are_attempts_and_not_lost(fresh: Executor) -> None:
+    """Workers end until the culprit is known, and its last attempt alone is lost."""
+    list(fresh.options(retries=1).map(work.leave_at, range(3), [2] * 3, chunksize=3, return_exceptions=True))
+    rows = [row["status"] for row in fresh.journey_rows()]
+    assert Counter(rows) == {"done": 2, "retried": 1, "lost": 1}
+    batch = fresh.options(batch=True).map(work.leave_with, range(4), chunksize=4, return_exceptions=True)
+    assert [isinstance(each, cellmill.WorkerLostError) for each in batch] == [False, False, True, False]
+    statuses = Counter(row["status"] for row in list(fresh.journey_rows())[len(rows) :])
+    assert (statuses["done"], statuses["lost"]) == (3, 1)
 
 
 @ways

@@ -232,6 +232,12 @@ class Chunk:
             self.marks = {}
         self.marks.setdefault(ended, []).append(place)
 
+    def _mark_sent_again(self) -> None:
+        """Mark the chunk, which has one row in the journeys, as an attempt that others follow: none of its elements has
+        ended with it.
+        """
+        self.marks = {with_gil.CSCHED_RETRIED: [0]}
+
     def complete(self, status: int, worker: int, detail: int, view: Came | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
@@ -322,6 +328,7 @@ class Chunk:
             self._put(first, end, state_map.CANCELLED)
             self._cancel_rest(self.keys[first:end], self.items[first:end])
             return
+        self._mark_sent_again()
         middle = (first + end) // 2
         for part in (slice(first, middle), slice(middle, end)):
             if self.items[part]:
@@ -371,6 +378,8 @@ class Chunk:
                 )
             else:
                 over = stream.fail_or_retry(key, item, error, self._position_of(culprit))
+                if not over:
+                    self._mark_sent_again()
                 stream.put_back(
                     [
                         (self.keys[part], self.items[part], self._position_of(part.start))

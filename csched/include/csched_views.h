@@ -91,7 +91,7 @@ typedef struct {
 typedef struct { /* of one function */
     uint32_t function; /* UINT32_MAX: all functions beyond those listed */
     uint32_t lost;     /* of the cut ones, those lost with their worker */
-    uint64_t tasks, failed, cut; /* attempts count as tasks */
+    uint64_t tasks, failed, cut; /* attempts that others follow count in the intervals alone */
     csched_figure_t of[9];
 } csched_figures_t;
 

@@ -173,8 +173,9 @@ static void fold_one(csched_timeline_t *t, const sample_t *sample)
     t->state.sampled += sample->weight - 1;
     figures_t *figures = figures_of(t, row->function);
     if (figures) {
-        figures->tasks += sample->weight;
-        figures->failed += failed(row) ? sample->weight : 0;
+        uint64_t last = row->status == CSCHED_RETRIED ? 0 : sample->weight; /* an attempt before is no task */
+        figures->tasks += last;
+        figures->failed += failed(row) ? last : 0;
         figures->cut += cut(row) ? sample->weight : 0;
         figures->lost += row->status == CSCHED_LOST ? sample->weight : 0;
         add_intervals(figures, sample);

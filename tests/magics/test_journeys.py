@@ -36,6 +36,22 @@ def test_the_table_of_all_and_of_one_run(notebook: Notebook) -> None:
     )
 
 
+def test_attempts_that_others_follow_are_no_tasks(notebook: Notebook) -> None:
+    """Two that came right in the end, and one that failed: neither six tasks nor four failures."""
+    notebook.run(
+        "%%parallel --retries 1\ndef first_fails(folder):\n    import os\n"
+        "    if not folder or not os.path.exists(folder):\n"
+        "        if folder: os.mkdir(folder)\n        raise OSError\n    return 1"
+    ).ok()
+    notebook.run(
+        "import tempfile\nfolder = tempfile.mkdtemp()\n"
+        "done = list(first_fails.map([folder + '/a', folder + '/b', ''], return_exceptions=True))"
+    ).ok()
+    text = notebook.run("%journeys first_fails").ok().text
+    assert "first_fails: 3 tasks, 1 failed" in text
+    assert "The newest" not in text
+
+
 def test_a_wrong_line_is_pointed_at(notebook: Notebook) -> None:
     notebook.run(DEFINE).ok()
     notebook.run("halve(1).result()").ok()

@@ -50,14 +50,14 @@ class Journeys:
     what: str
     functions: tuple[schema.FunctionJourney, ...]
     account: Account | None = None
-    ended: int = 0  # tasks and attempts of all that have ended: more than are kept, maybe
+    kept: int = 0  # tasks and attempts that the figures are of
+    ended: int = 0  # those of all that have ended: more than are kept, maybe
     hits: Mapping[str, int] = field(default_factory=dict)  # results that came from the cache, by function
 
     @property
     def _part(self) -> str:
         """What part of the tasks the figures are of; "" where it is all."""
-        kept = sum(journey["tasks"] for journey in self.functions)
-        return f"The newest {kept:,} of {self.ended:,} tasks:" if kept < self.ended else ""
+        return f"The newest {self.kept:,} of {self.ended:,} tasks:" if self.kept < self.ended else ""
 
     @property
     def _found(self) -> str:
@@ -150,7 +150,7 @@ def run_journeys(text: str) -> Journeys:
         timeline.begin(0)
     else:
         timeline.begin(0, run.key)
-    fold_all(timeline)
+    kept = int(fold_all(timeline).tasks)
     use = executor._backend.use
     peaks = {} if use is None else use.peaks(None if run is None else run.key)
     figures = timeline.figures()
@@ -159,10 +159,10 @@ def run_journeys(text: str) -> Journeys:
     account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
         hits = run_registry.hits_of(executor._backend, run=run.id)
-        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, account.tasks, hits)
+        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, kept, account.tasks, hits)
     stats = executor.stats()
     hits = run_registry.hits_of(executor._backend)
-    return Journeys("any task", tuple(functions), account, stats.succeeded + stats.failed, hits)
+    return Journeys("any task", tuple(functions), account, kept, stats.succeeded + stats.failed, hits)
 
 
 def _runs_of(executor: cellmill.Executor) -> list[run_registry.Known]:

@@ -347,7 +347,7 @@ class FunctionJourney(TypedDict):
     """The journeys of one function's tasks."""
     number: int  # the function's number
     name: str  # the function's name
-    tasks: int  # tasks that are over; each attempt counts
+    tasks: int  # tasks that are over; attempts that others follow count in the intervals alone
     failed: int  # how many of them failed
     cut: int  # how many of them were cancelled, stopped or lost
     lost: int | None  # of `cut`, those whose worker ended; null in records of earlier releases

@@ -419,7 +419,7 @@ export interface IntervalFigures {
 export interface FunctionJourney {
   /** the function's number */ readonly number: number;
   /** the function's name */ readonly name: string;
-  /** tasks that are over; each attempt counts */ readonly tasks: number;
+  /** tasks that are over; attempts that others follow count in the intervals alone */ readonly tasks: number;
   /** how many of them failed */ readonly failed: number;
   /** how many of them were cancelled, stopped or lost */ readonly cut: number;
   /** of `cut`, those whose worker ended; null in records of earlier releases */ readonly lost: number | null;

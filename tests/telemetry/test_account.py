@@ -6,11 +6,14 @@ import functools
 import re
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import cellmill
 from cellmill import Executor, UsageError
+from cellmill.backends.scheduled import accounts
+from cellmill.backends.scheduled.scheduler import ffi
 from cellmill.telemetry.account import Account, chain_of
 from cellmill.views.sections.journey import told
 from tests.support import tasks
@@ -64,6 +67,21 @@ def test_tasks_of_another_executor_are_not_none(ex: Executor) -> None:
         assert cellmill.peek_default_executor() is None
     finally:
         cellmill.set_default_executor(default)
+
+
+def test_shares_add_up_where_handling_covers_the_begin_and_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on clusters, which tell of a result when its pack's reply is there."""
+    second = 10**9
+    sums = ffi.new("csched_account_t *", {"ended": second, "capacity": 2 * second, "tasks": 4})
+    sums.busy, sums.handling = second, second * 9 // 10
+    sums.head, sums.tail = second // 10, second // 10
+    monkeypatch.setattr(accounts, "sums_of", lambda *_: sums)
+    monkeypatch.setattr(accounts, "_chain", lambda *_: ([], True))
+    scheduler: Any = None
+    found = accounts.account(scheduler, {}, None, payloads=True)
+    assert found.head + found.tail == pytest.approx(found.idle)
+    shares = [int(share) for share in re.findall(r"(\d+) %", found.sentence)]
+    assert sum(shares) in (99, 100, 101), found.sentence
 
 
 def test_balanced_work_is_busy(ex: Executor) -> None:

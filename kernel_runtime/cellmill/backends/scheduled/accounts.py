@@ -28,6 +28,10 @@ def account(
     sums = sums_of(scheduler, run)
     wall = sums.ended - sums.began
     capacity = max(sums.capacity - sums.others, sums.busy + sums.handling)
+    idle = capacity - sums.busy - sums.handling
+    # where handling is told late, as on clusters, it covers a part of the time before and after tasks, too
+    known = sums.head + sums.tail + sums.unused
+    fit = NS * (min(1.0, idle / known) if known else 1.0)
     functions, whole = _chain(scheduler, names, sums)
     return Account(
         began=sums.began * NS,
@@ -35,10 +39,10 @@ def account(
         workers=capacity / wall if wall else 0.0,
         busy=sums.busy * NS,
         overhead=sums.handling * NS,
-        idle=(capacity - sums.busy - sums.handling) * NS,
-        head=sums.head * NS,
-        tail=sums.tail * NS,
-        unused=sums.unused * NS,
+        idle=idle * NS,
+        head=sums.head * fit,
+        tail=sums.tail * fit,
+        unused=sums.unused * fit,
         wasted=sums.wasted * NS,
         span=sums.span * NS,
         chain=chain_of(functions),

@@ -16,6 +16,8 @@ import pytest
 
 import cellmill
 from cellmill import Executor, UsageError
+from cellmill.backends.cluster.left.keeping import Block
+from cellmill.backends.cluster.left.reattaching import LeftBehind
 from tests.support import tasks
 from tests.support.dasks import local_cluster
 from tests.support.helpers import Gate
@@ -72,7 +74,7 @@ def test_a_later_kernel_finds_what_a_killed_one_has_left(address: str, gate: Gat
             assert kernel.stdout.readline().strip() == b"1"
             told = until(lambda: (found := _left(address).get("screen")) and found.values >= 21 and found)
             assert (told.values, told.errors) == (21, 1)
-            assert "21 values and 1 errors" in repr(told)
+            assert "21 values and 1 error, " in repr(told)
             alive = cellmill.reattach("screen", address)  # it stays there: its kernel may add to it
             assert [len(run.values) for run in alive] == [2, 19]
         finally:
@@ -178,3 +180,10 @@ def test_what_went_with_a_worker_is_counted(address: str) -> None:
         found = cellmill.reattach("frail", client)
         assert (found, found.lost) == ([], 3)
         assert not cellmill.left_behind(client)
+
+
+def test_all_of_it_is_told_to_be_there_until_its_first_part_goes() -> None:
+    blocks = [Block("long", "s", number, 1e9 + 3600 * number, 10, 1, 0) for number in (1, 2, 3)]
+    told = LeftBehind("long", blocks)
+    assert told.expires.timestamp() == 1e9 + 3600
+    assert "3 values and 0 errors" in repr(told)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from ....diagnostics.short_text import counted
 from ....errors import BackendError, UsageError, in_words
 from ....serialization.exceptions import load_error
 from ....task import size_text
@@ -55,12 +56,14 @@ class LeftBehind:
         self.values = sum(block.ended for block in blocks)
         self.errors = sum(block.failed for block in blocks)
         self.size = sum(block.size for block in blocks)
-        self.expires = datetime.fromtimestamp(max(block.expires for block in blocks))
+        self.expires = datetime.fromtimestamp(
+            min(block.expires for block in blocks)
+        )  # of the first that goes
 
     def __repr__(self) -> str:
         return (
-            f"<left by {self.name!r}: {self.values:,} values and {self.errors:,} errors, {size_text(self.size)}, "
-            f"until {self.expires:%Y-%m-%d %H:%M}>"
+            f"<left by {self.name!r}: {counted(self.values, 'value')} and {counted(self.errors, 'error')}, "
+            f"{size_text(self.size)}, all of it until {self.expires:%Y-%m-%d %H:%M}>"
         )
 
 

@@ -54,6 +54,19 @@ def test_pause_resume_restart_and_stop(notebook: Notebook) -> None:
     assert notebook.value("never[0].cancelled(), f(3).result(60)") == "(True, 3)"
 
 
+def test_cancelled_tasks_are_told_apart_from_those_that_are_done(notebook: Notebook) -> None:
+    notebook.run("import cellmill, re\n%cellmill pause").ok()
+    notebook.run(
+        "for each in [cellmill.default_executor().submit(abs, -i) for i in range(3)]: each.cancel()"
+    ).ok()
+    notebook.run("%cellmill resume").ok()
+    notebook.run("told = repr(get_ipython().run_line_magic('cellmill', ''))").ok()
+    done, cancelled = "int(re.search(r'(\\d+) of', told)[1])", "int(re.search(r'(\\d+) cancelled', told)[1])"
+    assert notebook.value(
+        f"{cancelled} >= 3, {done} + {cancelled} == cellmill.default_executor().stats().submitted"
+    ) == ("(True, True)")
+
+
 def test_preload_and_policy_show_in_the_status(notebook: Notebook) -> None:
     assert notebook.run("%cellmill preload json csv").ok().stdout == "preloaded json, csv\n"
     assert notebook.run("%cellmill policy random").ok().stdout == "policy random\n"

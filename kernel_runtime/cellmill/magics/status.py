@@ -87,7 +87,7 @@ class Status:
         """Read the default executor; starts it when there is none yet."""
         executor = cellmill.default_executor()
         stats = executor.stats()
-        done = f"{stats.done:,} of {stats.total:,}"
+        done = f"{stats.succeeded + stats.failed:,} of {stats.total:,}"  # cancelled ones are none
         counts = f"{done} done, {stats.running:,} running, {stats.waiting + stats.queued:,} waiting"
         if stats.stopping:
             counts += f", {stats.stopping:,} of them stopping"

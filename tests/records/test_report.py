@@ -113,6 +113,20 @@ def test_cancelled_tasks_are_no_throughput(tmp_path: Path) -> None:
     assert float(curves["rate"].sum() * curves["at"][1]) == pytest.approx(1, abs=0.01)
 
 
+def test_of_each_function_tasks_are_counted_and_not_attempts(tmp_path: Path) -> None:
+    """Two that came right at the second attempt, and one that was lost, whose end nothing has told."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    with Executor(1) as executor:
+        list(executor.options(retries=1).map(tasks.fail_first, map(str, folders), [1, 1]))
+        (times,) = figures.Figures(cellmill.open_record(cellmill.runs()[-1])).functions
+        assert (times.tasks, times.failed, len(times.seconds)) == (2, 0, 4)
+        list(executor.map(tasks.die, ["SIGKILL"], return_exceptions=True))
+        (times,) = figures.Figures(cellmill.open_record(cellmill.runs()[-1])).functions
+        assert (times.tasks, times.failed, len(times.seconds)) == (1, 1, 0)
+
+
 def test_curves_are_what_the_stamps_say(records: list[cellmill.Record]) -> None:
     found = figures.Figures(records[0])
     rows = list(records[0].journeys())

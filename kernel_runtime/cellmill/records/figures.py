@@ -25,11 +25,12 @@ _DONE = [number for number, name in enumerate(STATUSES) if name == "done"]
 
 @dataclass(frozen=True, slots=True)
 class FunctionTimes:
-    """The tasks of one function that ran."""
+    """The tasks of one function that ran to an end of their own or were lost."""
 
     name: str
-    seconds: np.ndarray  # run times, sorted
+    tasks: int
     failed: int
+    seconds: np.ndarray  # run times of all attempts of which the begin and the end are known, sorted
 
     def quantile(self, share: float) -> float:
         """The time below which this share of them ran."""
@@ -90,9 +91,11 @@ class Figures:
         lengths = (self._stamps[:, 5] - self._stamps[:, 4]) / 1e9
         found = []
         for number, name in enumerate(self.names):
-            mine = self._ran & (self._functions == number)
-            failed = int(np.sum(mine & ~np.isin(self._rows["status"], [*_DONE, _RETRIED])))
-            found.append(FunctionTimes(name.rpartition("<locals>.")[2], np.sort(lengths[mine]), failed))
+            mine = self._functions == number
+            over = self._rows["status"][mine & ~np.isin(self._rows["status"], [_RETRIED, *_NOT_RUN])]
+            failed = int(np.sum(~np.isin(over, _DONE)))
+            seconds = np.sort(lengths[mine & self._ran])
+            found.append(FunctionTimes(name.rpartition("<locals>.")[2], len(over), failed, seconds))
         return sorted(found, key=lambda each: -float(each.seconds.sum()))
 
     @property

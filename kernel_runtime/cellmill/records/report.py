@@ -232,7 +232,7 @@ def _functions(figures: Any) -> str:
     rows = [
         (
             each.name,
-            f"{len(each.seconds):,}",
+            f"{each.tasks:,}",
             f"{each.failed:,}",
             duration_text(float(each.seconds.sum())),
             *(duration_text(each.quantile(share)) for share in (0.5, 0.95, 1.0)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,22 @@ def test_cancelled_tasks_are_no_throughput(tmp_path: Path) -> None:
     assert len(record) == 50
     curves = figures.Figures(record).curves
     assert float(curves["rate"].sum() * curves["at"][1]) == pytest.approx(1, abs=0.01)
+
+
+def test_what_did_not_run_lacks_no_journey(tmp_path: Path) -> None:
+    """Elements that were cancelled before they were sent have no row, and neither do those without their input."""
+    with Executor(1) as executor:
+        executor.pause()
+        cancelled = executor.map(tasks.double, range(50), chunksize=1)
+        cellmill.cancel(cellmill.runs()[-1].id)
+        failed = executor.submit(int, "x")
+        executor.resume()
+        with pytest.raises(CancelledError):
+            list(cancelled)
+        assert isinstance(failed.exception(SECONDS), ValueError)
+        assert cellmill.open_record(cellmill.runs()[-1]).notes == []
+        assert len(list(executor.map(tasks.double, [1, failed], return_exceptions=True))) == 2
+        assert cellmill.open_record(cellmill.runs()[-1]).notes == []
 
 
 def test_of_each_function_tasks_are_counted_and_not_attempts(tmp_path: Path) -> None:

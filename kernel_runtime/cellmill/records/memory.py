@@ -41,11 +41,10 @@ def of_run(record: RunRecord) -> Record:
         told = {"sentence": account.where, "workers": account.workers}
     elif record.spent is not None:
         told = {"sentence": record.spent.sentence}
-    over = record.succeeded + record.failed + record.cancelled
-    missing = max(0, over - _finals(rows))
-    return Record(
-        None, head, record, state, rows, dict(backend.observer.function_names), [], failures, told, missing
-    )
+    names = dict(backend.observer.function_names)
+    found = Record(None, head, record, state, rows, names, [], failures, told)
+    found.missing = found.without_journey
+    return found
 
 
 def _rows_of(observer: Observer, known: run_registry.Known) -> bytes:
@@ -69,12 +68,6 @@ def _rows_of(observer: Observer, known: run_registry.Known) -> bytes:
                 reader.leave(run, 0, known.started_ns)
             else:
                 reader.leave(run, submitted if run == known.key else 0)
-
-
-def _finals(rows: bytes) -> int:
-    """How many of the rows are no attempts that another one followed."""
-    statuses = memoryview(rows)[22::96]
-    return len(statuses) - sum(1 for status in statuses if status == 8)
 
 
 def _failures_of(known: run_registry.Known, backend: Backend) -> list[Any]:

@@ -16,7 +16,7 @@ from ..backends.scheduled.figures import STATUSES
 from ..backends.scheduled.scheduler import JOURNEY, NO_WORKER
 from ..diagnostics.failure_counts import FailureCount
 from ..diagnostics.short_text import counted, duration_text
-from ..errors import UsageError
+from ..errors import DependencyError, UsageError
 from ..history import Moved, RunFigures, RunRecord, Stages, TimeSpent
 from ..telemetry.schema import STAGES
 from . import form, machine
@@ -24,6 +24,8 @@ from . import form, machine
 __all__ = ["Record", "Sample", "read", "summary"]
 
 _numbers = itertools.count(1)
+_RAN = frozenset(("done", "failed", "lost", "timeout"))  # rows of tasks that ran to an end
+_STATUS = 22  # its place in a row
 GOING, CUT, EARLY, WHOLE = "goes on", "cut off", "stopped early", "whole"
 
 
@@ -105,6 +107,18 @@ class Record:
         object.__setattr__(self.run, "label", label.strip())
 
     @property
+    def ran(self) -> int:
+        """How many tasks ran to an end: neither cancelled nor left out because an input had failed."""
+        left_out = sum(each.count for each in self.failures if each.kind == DependencyError.__name__)
+        return max(0, self.run.succeeded + self.run.failed - left_out)
+
+    @property
+    def without_journey(self) -> int:
+        """How many of these have no row."""
+        statuses = memoryview(self.rows)[_STATUS :: JOURNEY.size]
+        return max(0, self.ran - sum(STATUSES[status] in _RAN for status in statuses))
+
+    @property
     def notes(self) -> list[str]:
         """What has to be known of it."""
         found = []
@@ -121,23 +135,21 @@ class Record:
                 if self.run.outstanding
                 else "Recording was switched off while the run could still get calls; those that it had got are over."
             )
-        run = self.run
-        earlier = run.succeeded + run.failed + run.cancelled - len(self) if self.head.get("late") else 0
-        if earlier > 0 and self.rows:
+        earlier = self.without_journey if self.head.get("late") and self.rows else 0
+        if earlier:
             found.append(
                 f"Recording began after the run did: {counted(earlier, 'task')} that ended before have no journeys."
             )
         if self.missing:
-            found.append(
-                f"{counted(self.missing, 'journey')} of tasks came too fast to be read, and are missing."
-            )
+            why = "came too fast to be read" if self.path is not None else "are not kept any more"
+            found.append(f"{counted(self.missing, 'journey')} of tasks {why}, and are missing.")
         if self.path is not None and self.head.get("boot") != machine.boot():
             where = f"on {self.head.get('host', '?')}, before that machine or this one was started"
             found.append(
                 f"It was recorded {where}: its times are by the clock of that machine, and differ from those of other "
                 "machines by what their clocks do."
             )
-        if not self.rows and self.run.submitted:
+        if not self.rows and self.ran:
             found.append(
                 "It has no journeys of single tasks: the inline backend keeps none, and old ones are overwritten."
             )

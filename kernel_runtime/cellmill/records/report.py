@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnostics.short_text import counted, duration_text
-from ..errors import BackendError, DependencyError
+from ..errors import BackendError
 from ..task import size_text
 from .catalogue import What, compare, open_record, or_latest
 from .record import Record
@@ -193,7 +193,7 @@ def _sentences(record: Record) -> list[str]:
     ]
     ended = f"; {' and '.join(ends)}" if ends else ""
     going = "" if run.finished or not run.outstanding else " It had not ended when this was written."
-    ran, tasks = _ran(record), counted(run.submitted, "task")
+    ran, tasks = record.ran, counted(run.submitted, "task")
     which = (
         f"{tasks} of {run.name} ran"
         if ran == run.submitted
@@ -207,18 +207,12 @@ def _sentences(record: Record) -> list[str]:
     return found + [f"<p class=note>{escape(note)}</p>" for note in record.notes]
 
 
-def _ran(record: Record) -> int:
-    """How many tasks ran to an end: neither cancelled nor left out because an input had failed."""
-    left_out = sum(each.count for each in record.failures if each.kind == DependencyError.__name__)
-    return max(0, record.run.succeeded + record.run.failed - left_out)
-
-
 def _cards(record: Record) -> str:
     run = record.run
     cards = [
         (f"{run.submitted:,}", "tasks"),
         (duration_text(run.wall), "from begin to end"),
-        (f"{_ran(record) / run.wall:,.0f}" if run.wall > 0 else "–", "tasks a second"),
+        (f"{record.ran / run.wall:,.0f}" if run.wall > 0 else "–", "tasks a second"),
         ("–" if run.busy is None else f"{100 * run.busy:.0f} %", "of the workers' time in your code"),
         (f"{run.failed:,}", "failed"),
     ]

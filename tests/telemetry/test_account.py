@@ -84,6 +84,19 @@ def test_shares_add_up_where_handling_covers_the_begin_and_the_end(monkeypatch: 
     assert sum(shares) in (99, 100, 101), found.sentence
 
 
+def test_handling_that_overlaps_makes_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers were told as three where the results of packs came together."""
+    second = 10**9
+    sums = ffi.new("csched_account_t *", {"ended": second, "capacity": 2 * second, "tasks": 4})
+    sums.busy, sums.handling = second * 8 // 5, second * 7 // 5
+    monkeypatch.setattr(accounts, "sums_of", lambda *_: sums)
+    monkeypatch.setattr(accounts, "_chain", lambda *_: ([], True))
+    scheduler: Any = None
+    found = accounts.account(scheduler, {}, None, payloads=True)
+    assert found.sentence == "1.00 s: 2 workers 80 % in your code, 20 % handling arguments and results."
+    assert accounts.busy_share(scheduler, 0) == pytest.approx(0.8)
+
+
 def test_balanced_work_is_busy(ex: Executor) -> None:
     assert list(ex.map(nap, [0.05] * 8, chunksize=1)) == [0.05] * 8
     found = of(ex)

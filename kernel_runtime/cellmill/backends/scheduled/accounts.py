@@ -27,8 +27,8 @@ def account(
     """
     sums = sums_of(scheduler, run)
     wall = sums.ended - sums.began
-    capacity = max(sums.capacity - sums.others, sums.busy + sums.handling)
-    idle = capacity - sums.busy - sums.handling
+    capacity, handling = _capacity_and_handling(sums)
+    idle = capacity - sums.busy - handling
     # where handling is told late, as on clusters, it covers a part of the time before and after tasks, too
     known = sums.head + sums.tail + sums.unused
     fit = NS * (min(1.0, idle / known) if known else 1.0)
@@ -38,7 +38,7 @@ def account(
         wall=wall * NS,
         workers=capacity / wall if wall else 0.0,
         busy=sums.busy * NS,
-        overhead=sums.handling * NS,
+        overhead=handling * NS,
         idle=idle * NS,
         head=sums.head * fit,
         tail=sums.tail * fit,
@@ -53,6 +53,16 @@ def account(
         received=sums.received if payloads else None,
         **more,
     )
+
+
+def _capacity_and_handling(sums: Any) -> tuple[int, int]:
+    """The time of the workers, and how much of it they handled arguments and results.
+
+    Results of a pack on a cluster are there when its reply is, while the worker runs the next tasks: what is told of
+    handling beyond the time that there was is time of these.
+    """
+    capacity = max(sums.capacity - sums.others, sums.busy)
+    return capacity, min(sums.handling, capacity - sums.busy)
 
 
 def moved_by(scheduler: Scheduler, function: int) -> Moved:
@@ -74,7 +84,7 @@ def busy_share(scheduler: Scheduler, run: int) -> float | None:
     None before a task has ended.
     """
     sums = sums_of(scheduler, run)
-    capacity = max(sums.capacity - sums.others, sums.busy + sums.handling)
+    capacity, _ = _capacity_and_handling(sums)
     return sums.busy / capacity if capacity else None
 
 
@@ -112,7 +122,7 @@ def run_figures(scheduler: Scheduler, run: int, backend: str, size: int) -> RunF
     count = with_gil.csched_run_times(scheduler.handle, run, sums, steps)
     account = sums_of(scheduler, run)
     wall = account.ended - account.began
-    capacity = max(account.capacity - account.others, account.busy + account.handling)
+    capacity, _ = _capacity_and_handling(account)
     numbers = array("Q")
     numbers.frombytes(ffi.buffer(steps, count * STEP_BYTES))
     waits = (sums.waited, sums.queued, sums.delivered, sums.unpacked, sums.packed, sums.pickled)

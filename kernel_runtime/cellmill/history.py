@@ -123,6 +123,7 @@ class RunRecord:
     lost: int = 0  # of the failed ones, those whose worker ended
     hits: int = 0  # results that came from the cache, beside the tasks
     spent: TimeSpent | None = field(default=None, repr=False, compare=False)  # None: not known
+    ends: str = ""  # "cut off" or "stopped early": its record ends before the run did, and gets no more
     source: int = field(
         default=0, repr=False, compare=False
     )  # the same for cells with the same text; 0: not known
@@ -170,9 +171,7 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         record.cell,
         record.name,
         f"{record.began:%H:%M:%S}",
-        duration_text(record.wall)
-        if record.finished
-        else f"{duration_text(record.wall)}, {record.outstanding:,} to go",
+        _wall(record),
         f"{_number(record.succeeded)} (+{record.hits:,} from the cache)".lstrip()
         if record.hits
         else _number(record.succeeded),
@@ -183,6 +182,11 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
         "" if record.memory is None else f"{record.memory / 1e6:,.0f} MB",
         *(("", "") if record.moved is None else map(size_text, record.moved)),
     )
+
+
+def _wall(record: RunRecord) -> str:
+    more = "" if record.finished else record.ends or f"{record.outstanding:,} to go"
+    return ", ".join(filter(None, (duration_text(record.wall), more)))
 
 
 def _number(count: int) -> str:

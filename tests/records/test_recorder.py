@@ -178,6 +178,10 @@ def test_a_killed_kernel_leaves_what_was_written(tmp_path: Path, seed: int) -> N
     (run,) = cellmill.runs(folder)
     record = cellmill.open_record(run)
     assert record.state == "cut off"
+    listed = repr(cellmill.runs(folder))
+    assert ", cut off" in listed
+    assert "to go" not in listed
+    assert "ends before its run did" in str(cellmill.compare(run, run))
     assert least / 40 < len(record) <= run.succeeded  # counts are written a moment after journeys
     assert run.figures is not None
     assert run.figures.tasks == len(record)

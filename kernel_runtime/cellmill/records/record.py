@@ -210,12 +210,12 @@ def _read(path: Path, *, whole: bool) -> Record:
     rows = b"".join(packed_rows.unpack(*part) for part in parts) if whole or end is None else b""
     if end is None:
         end = _end_of(head, rows, samples)
-    run = _run_of(head, end, label, path, finished=state == WHOLE)
+    run = _run_of(head, end, label, path, state)
     return Record(path, head, run, state, rows, names, samples, failures, end.get("account") or {}, missing)
 
 
 def _run_of(
-    head: dict[str, Any], end: dict[str, Any], label: str, path: Path | None, *, finished: bool
+    head: dict[str, Any], end: dict[str, Any], label: str, path: Path | None, state: str
 ) -> RunRecord:
     figures = end.get("figures")
     return RunRecord(
@@ -224,7 +224,8 @@ def _run_of(
         cell=head["cell"],
         began=datetime.fromisoformat(head["began"]),
         wall=end["wall"],
-        finished=finished,
+        finished=state == WHOLE,
+        ends=state if state in (CUT, EARLY) else "",
         submitted=end["submitted"],
         succeeded=end["succeeded"],
         failed=end["failed"],

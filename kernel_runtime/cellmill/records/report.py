@@ -192,7 +192,9 @@ def _sentences(record: Record) -> list[str]:
         if count
     ]
     ended = f"; {' and '.join(ends)}" if ends else ""
-    going = "" if run.finished or not run.outstanding else " It had not ended when this was written."
+    going = (
+        "" if run.finished or run.ends or not run.outstanding else " It had not ended when this was written."
+    )
     ran, tasks = record.ran, counted(run.submitted, "task")
     which = (
         f"{tasks} of {run.name} ran"

@@ -189,9 +189,17 @@ class Comparison:
         failed = sum(run.failed for side in (self.before, self.after) for run in side.runs)
         if failed:
             yield "Tasks that failed with an error count among the times; their last attempt only."
-        going = [side.label for side in (self.before, self.after) for run in side.runs if not run.finished]
-        if going:
+        open_ones = [
+            (side.label, run.ends)
+            for side in (self.before, self.after)
+            for run in side.runs
+            if not run.finished
+        ]
+        if going := [label for label, ends in open_ones if not ends]:
             yield f"{_names(dict.fromkeys(going))} may still get tasks: the figures are those of now."
+        if partial := [label for label, ends in open_ones if ends]:
+            names = _names(dict.fromkeys(partial))
+            yield f"The record of {names} ends before its run did: the figures are those up to there."
         silent = [
             side.label for side in (self.before, self.after) for run in side.runs if run.figures is None
         ]

@@ -161,6 +161,17 @@ def test_help(notebook: Notebook, magic: str) -> None:
     assert "%cellmill workers N" in notebook.run("%cellmill help").ok().stdout
 
 
+def test_help_names_all_magics(notebook: Notebook) -> None:
+    listed = (
+        "[n for kind in get_ipython().magics_manager.magics.values() for n, f in kind.items() "
+        "if 'cellmill' in getattr(f, '__module__', '')]"
+    )
+    names = ast.literal_eval(notebook.value(listed))
+    shown = notebook.run("%cellmill help").ok().stdout
+    assert {"speedup", "dashboard", "why"} <= set(names)
+    assert [name for name in names if f"%{name}" not in shown] == []
+
+
 @pytest.mark.parametrize(
     ("code", "found", "absent"),
     [

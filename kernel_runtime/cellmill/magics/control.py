@@ -62,9 +62,9 @@ HELP = """Show the workers, or change their settings.
     %cellmill debug [TASK]         the call of a failed task here, under the debugger (the latest failure if not named)
     %cellmill help                 this text
 
-The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop), %%task
-(a cell in the background), %journeys (where the time went), %trace (a run for Perfetto)
-and %why (why a task waits);
+The other magics: %%parallel (functions become parallel), %%pfor (a parallel loop), %%speedup
+(which loops of a plain cell could be tasks), %%task (a cell in the background), %dashboard
+(the live view), %journeys (where the time went), %trace (a run for Perfetto) and %why (why a task waits);
 `%%pfor?` shows their help.
 """
 

@@ -18,6 +18,7 @@ import cellmill
 from cellmill import Executor, UsageError
 from cellmill.backends.cluster.left.keeping import Block
 from cellmill.backends.cluster.left.reattaching import LeftBehind
+from cellmill.magics.loop_body import Finished, LoopBody, Terms, loop_function
 from tests.support import tasks
 from tests.support.dasks import local_cluster
 from tests.support.helpers import Gate
@@ -180,6 +181,21 @@ def test_what_went_with_a_worker_is_counted(address: str) -> None:
         found = cellmill.reattach("frail", client)
         assert (found, found.lost) == ([], 3)
         assert not cellmill.left_behind(client)
+
+
+def test_of_a_loop_the_values_of_its_items_are_left(address: str) -> None:
+    """And not the record of what they change."""
+
+    class Doubled(LoopBody):
+        def __call__(self, item: Any) -> Any:
+            return Finished([2 * item, 0, item]) if item else [0, 0, item]
+
+    terms = Terms("t", frozenset(), (), (), frozenset(), here=False)
+    body = Doubled("pfor x in range(3)", compile("", "cell", "exec"), {}, "", terms)
+    with Executor(backend=address, name="loop") as ex:
+        assert [type(left) for left in ex.map(loop_function(body), range(3))] == [list, Finished, Finished]
+    (run,) = cellmill.reattach("loop", address)
+    assert run.values == {0: 0, 1: 2, 2: 4}
 
 
 def test_all_of_it_is_told_to_be_there_until_its_first_part_goes() -> None:

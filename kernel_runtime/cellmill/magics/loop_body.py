@@ -293,7 +293,13 @@ def loop_function(body: LoopBody) -> Callable[[Any], Any]:
 
     run.__name__ = run.__qualname__ = body.__name__
     run.__module__ = "__main__"
+    run.__dict__["__cellmill_value_of__"] = value_of
     return run
+
+
+def value_of(left: Any) -> Any:
+    """The value of an item, of all that it leaves."""
+    return (left.log if isinstance(left, Finished) else left)[0]
 
 
 def last_look(token: str) -> str | None:

@@ -149,9 +149,9 @@ class ClusterBackend(ScheduledBackend):
     def make_sender(self) -> ClusterSender:
         return ClusterSender(self, self.slots, self._keeper)
 
-    def receiver(self, receiver: Receiver, run: Run) -> Receiver:
+    def receiver(self, receiver: Receiver, run: Run, function: Any) -> Receiver:
         keeping = self.pool.keeping
-        return receiver if keeping is None else keeping.receiver(receiver, run)
+        return receiver if keeping is None else keeping.receiver(receiver, run, function)
 
     def _keeper(self) -> Keeper | None:
         return self.keeper

@@ -237,7 +237,7 @@ class ScheduledBackend:
         self.resolve()
         return count
 
-    def receiver(self, receiver: Receiver, run: Run) -> Receiver:
+    def receiver(self, receiver: Receiver, run: Run, function: Any) -> Receiver:
         """Whom the elements of a map come back to; a subclass may listen."""
         return receiver
 

@@ -87,7 +87,7 @@ class MapResults:
         self._refilling = threading.Lock()
         self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        receiver = host.receiver(self, run)
+        receiver = host.receiver(self, run, function)
         self.stream = Stream(
             host, function, options, run.key, receiver, star=how.star, chunksize=how.chunksize
         )

@@ -157,8 +157,8 @@ class StreamHost(Protocol):
         to come to an end first.
         """
 
-    def receiver(self, receiver: Receiver, run: Any) -> Receiver:
-        """Return whom the elements of a map come back to: this one, or what passes on to it."""
+    def receiver(self, receiver: Receiver, run: Any, function: Any) -> Receiver:
+        """Return whom the elements of a map of a function come back to: this one, or what passes on to it."""
 
     def exit_of(self, worker: int) -> Exit | None:
         """Return how the last process with this worker's number ended."""

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple, Protocol
 
@@ -111,12 +111,14 @@ class Keeping:
         self._thread = threading.Thread(target=self._send, name="cellmill-keeping", daemon=True)
         self._thread.start()
 
-    def receiver(self, receiver: Receiver, run: Run) -> Receiver:
-        """Return what hears of the elements of a run, and passes them on."""
+    def receiver(self, receiver: Receiver, run: Run, function: Any) -> Receiver:
+        """Return what hears of the elements of a run, and passes them on. A function whose items leave more than a
+        value (`%%pfor`) says which part of it that is.
+        """
         began = run.began.astimezone().isoformat()
         total = None if run.expected is None else run.expected + run.hits.count
         self.add(Entry(RUN, run.id, (), pickle.dumps((run.name, total, began))))
-        return _Heard(self, receiver, run)
+        return _Heard(self, receiver, run, getattr(function, "__cellmill_value_of__", None))
 
     def add(self, entry: Entry) -> None:
         self._entries.put(entry)
@@ -173,11 +175,14 @@ class Keeping:
 class _Heard:
     """Notes what a map's elements came to before its reader has it and can change it."""
 
-    def __init__(self, keeping: Keeping, receiver: Receiver, run: Run) -> None:
+    def __init__(
+        self, keeping: Keeping, receiver: Receiver, run: Run, value_of: Callable[[Any], Any] | None
+    ) -> None:
         self._keeping = keeping
         self._receiver = receiver
         self._run = run.id
         self._places = run.hits.places
+        self._value_of = value_of
 
     def _in_input(self, keys: Sequence[Any]) -> Sequence[int]:
         """The places of elements in the map's input, of which a cache may have had some."""
@@ -186,7 +191,8 @@ class _Heard:
     def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
         """See `Receiver`."""
         with contextlib.suppress(Exception):  # what cannot be pickled is not known to have ended
-            self._keeping.add(Entry(VALUES, self._run, self._in_input(keys), dumps(values)))
+            kept = values if self._value_of is None else [*map(self._value_of, values)]
+            self._keeping.add(Entry(VALUES, self._run, self._in_input(keys), dumps(kept)))
         self._receiver.receive(keys, values, size)
 
     def receive_error(self, key: Any, error: BaseException) -> None:

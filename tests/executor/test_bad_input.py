@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -211,6 +212,21 @@ def test_a_generator_that_raises_after_an_element_that_fails(pool: Executor) -> 
     with pytest.raises(ValueError, match="x"):
         got.extend(pool.map(int, items()))
     assert got == [1, 2]
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, asyncio.CancelledError])
+@pytest.mark.parametrize("memo", [False, True])
+def test_a_generator_that_ends_the_program_does_so_behind_the_results_before(
+    ex: Executor, error: type[BaseException], memo: bool
+) -> None:
+    def numbers() -> Iterator[int]:
+        yield from (1, 2)
+        raise error("over")
+
+    found: list[int] = []
+    with pytest.raises(error, match="over"):
+        found.extend(ex.options(memo=memo).map(lambda x: 2 * x, numbers()))
+    assert found == [2, 4]
 
 
 def test_a_generator_that_raises_is_closed_and_let_go(pool: Executor, tmp_path: Path) -> None:

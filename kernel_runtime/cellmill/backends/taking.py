@@ -88,7 +88,9 @@ class Input:
                 items.extend(islice(self._source, wanted))  # keeps what came before an error
             else:
                 self._take_each(wanted, items, packer)
-        except Exception as error:
+        except KeyboardInterrupt:  # Stop, which does not wait
+            raise
+        except BaseException as error:
             self.error = error
             self.exhausted = True
         if len(items) < wanted:

@@ -131,7 +131,7 @@ class _InPlaces:
         self._total = total
         self._read = self._ran = 0
         self._brought: deque[Any] = deque()  # by tasks: values whose turn is yet to come
-        self._error: Exception | None = None  # that comes behind them
+        self._error: BaseException | None = None  # that comes behind them
         self._closed = False
         self._counts = RunCounts()  # of the rest, once it is over
 
@@ -156,7 +156,9 @@ class _InPlaces:
             self._brought.extend(rest.take_piece())
         except StopIteration:
             self._counts, self._rest = rest._source.progress().counts, None
-        except Exception as error:
+        except KeyboardInterrupt:  # Stop, which does not wait
+            raise
+        except BaseException as error:
             self._error = error
         self._calls.written()
 

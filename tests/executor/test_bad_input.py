@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import threading
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -243,3 +246,43 @@ def test_a_generator_that_raises_is_closed_and_let_go(pool: Executor, tmp_path: 
     results.close()  # type: ignore[attr-defined]
     del results
     assert closed.exists()
+
+
+@pytest.mark.parametrize("way", ["break", "close", "error", "unread"])
+def test_a_generator_ends_where_its_map_is_left(
+    ex: Executor, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr("cellmill.backends.taking.LONGEST_SEARCH_S", 0.0)
+    ended: list[threading.Thread] = []
+
+    def items() -> Iterator[int]:
+        try:
+            yield from itertools.count()
+        finally:
+            ended.append(threading.current_thread())
+
+    if way == "break":
+        for _ in ex.map(abs, items(), prefetch=3):
+            break
+    elif way == "close":
+        results = ex.map(abs, items(), prefetch=3)
+        next(results)
+        results.close()
+    elif way == "error":
+        results = ex.map(tasks.fail, map(str, items()), prefetch=3)
+        with pytest.raises(LookupError, match="0"):
+            next(results)
+    else:
+        with pytest.warns(RuntimeWarning, match="were never read"):
+            ex.map(abs, items(), prefetch=3)
+    assert ended == [threading.current_thread()]
+
+
+def test_a_map_that_another_one_reads_ends_with_it(ex: Executor) -> None:
+    inner = ex.map(abs, itertools.count(), prefetch=3)
+    gone = weakref.ref(inner)
+    outer = ex.map(abs, inner, prefetch=1)
+    del inner
+    assert next(outer) == 0
+    outer.close()
+    assert gone() is None

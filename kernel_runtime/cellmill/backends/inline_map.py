@@ -128,6 +128,7 @@ class InlineMap:
         self._closed = True
         self._input.exhausted = True
         self._run.finish()
+        self._input.let_go()
 
 
 _NO_OWNER: Any = None  # of futures that are over from the start

@@ -135,8 +135,13 @@ class Input:
             if len(items) > MOST_SEARCHED or size > AHEAD_BYTES or time.monotonic() > end:
                 self.exhausted = True
                 self.error = endless
-                return [], 0
+                items, size = [], 0
+        self.let_go()
         return items, size
+
+    def let_go(self) -> None:
+        """Nothing more is taken: a generator that nothing else refers to ends now, as with a plain loop."""
+        self._source = iter(())
 
     @property
     def packing(self) -> int:

@@ -67,15 +67,17 @@ class _Calls:
     def to_run(self) -> Iterator[tuple[Any, ...]]:
         """Return the elements that tasks are to run: (key, arguments); the others are noted in the plan.
 
-        With many kept results that were not read yet, one more is run: its reader gets its turn.
+        With many kept results that were not read yet, one more is run: its reader gets its turn. The input goes with
+        what is returned.
         """
-        return self._missing(self._memo.base())
+        arguments, self._arguments = self._arguments, iter(())
+        return self._missing(arguments, self._memo.base())
 
-    def _missing(self, base: bytes) -> Iterator[tuple[Any, ...]]:
+    def _missing(self, arguments: Iterator[tuple[Any, ...]], base: bytes) -> Iterator[tuple[Any, ...]]:
         """``base``: of the map's start. As in any map, elements see what the input's code changes, and nothing else."""
         while True:
             before = self._memo.base()
-            args = next(self._arguments, None)
+            args = next(arguments, None)
             if args is None:
                 return
             after = self._memo.base()

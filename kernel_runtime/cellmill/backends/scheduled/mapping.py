@@ -339,6 +339,7 @@ class MapResults:
             if self.stream.unfinished and not self.stream.host.gate.foreign:
                 self.stream.cancel_all()
             self._finish_run()
+        self._input.let_go()  # which may run code of the user's
 
     def leave(self) -> None:
         """The program ends: a thread that still reads is refused as any that submits is."""

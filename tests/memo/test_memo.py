@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -97,6 +98,20 @@ def test_an_endless_input_of_kept_results_is_read_piece_by_piece(
     results = f.map(ones(), prefetch=4)
     assert [next(results) for _ in range(100)] == [1] * 100
     results.close()
+
+
+def test_a_map_that_is_left_behind_a_kept_result_runs_no_others(fresh: Executor) -> None:
+    f = memo(abs, fresh)
+    f(1).result()
+    taken = itertools.count(1)
+    fresh.pause()
+    for _ in f.map(range(1, 50)):
+        break
+    assert cellmill.runs()[-1].cancelled == 48
+    for _ in f.map((x for x in taken), prefetch=2):  # no warning that the results were never read
+        break
+    assert next(taken) <= 5
+    fresh.resume()
 
 
 def test_errors_come_in_their_places_name_their_call_and_are_not_kept(ex: Executor) -> None:

@@ -140,6 +140,8 @@ class _InPlaces:
     def next_piece(self) -> list[Any]:
         """See `map_iterator.Source`."""
         self.begun = True
+        if self._rest is not None:
+            self._rest._source.begun = True  # left behind a kept result, it is no map that was never read
         found = self._at_hand()
         while not found:
             if self._error is not None:

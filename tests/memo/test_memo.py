@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,88 @@ def test_a_map_that_is_left_behind_a_kept_result_runs_no_others(fresh: Executor)
         break
     assert next(taken) <= 5
     fresh.resume()
+
+
+def test_kept_results_are_given_as_a_slow_input_gives_their_elements(pool: Executor) -> None:
+    f = memo(abs, pool)
+    f(0).result()
+    taken, most = 0, 0
+
+    def slow() -> Iterator[int]:
+        nonlocal taken
+        while True:
+            taken += 1
+            end = time.perf_counter() + 0.001
+            while time.perf_counter() < end:
+                pass
+            yield 0
+
+    results = f.map(slow())
+    begun = taken
+    for x in range(100):
+        assert next(results) == 0
+        most = max(most, taken - x)
+    assert begun < 5000
+    assert most <= begun + 200
+    results.close()
+
+
+def test_an_endless_input_of_kept_results_that_is_not_read(
+    ex: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cellmill.backends.taking.LONGEST_SEARCH_S", 0.1)
+    f = memo(abs, ex)
+    f(1).result()
+    with pytest.warns(RuntimeWarning, match="does not come to an end"):
+        f.map(itertools.repeat(1), prefetch=2)
+
+
+def test_an_input_may_depend_on_results_that_are_kept(ex: Executor) -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    f = memo(twice, ex)
+    for _ in range(2):
+        numbers, found = [1], []
+        for result in f.map((x for x in numbers), prefetch=1):
+            found.append(result)
+            if result < 100:
+                numbers.append(result)
+        assert found == [2, 4, 8, 16, 32, 64, 128]
+    assert f.cache_info().hits == 7
+
+
+def test_what_an_input_changes_between_kept_results_counts(
+    ex: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cellmill.memo.maps._LONGEST_S", 0.0)  # the reader has a turn behind each
+    more = [0]
+
+    def add(x: int) -> int:
+        return x + more[0]
+
+    def numbers(step: int) -> Iterator[int]:
+        for more[0] in range(0, 100, step):
+            yield 1
+
+    f = memo(add, ex)
+    assert list(f.map(numbers(20))) == [1, 21, 41, 61, 81]
+    assert list(f.map(numbers(10))) == [1, 11, 21, 31, 41, 51, 61, 71, 81, 91]
+    assert f.cache_info().hits == 5
+
+
+def test_kept_results_that_wait_are_bounded_by_their_size(
+    ex: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cellmill.memo.maps.AHEAD_BYTES", 2500)
+    f = memo(bytes, ex)
+    f(1000).result()
+    taken = itertools.count()
+    results = f.map(1000 for _ in taken)
+    assert [len(next(results)) for _ in range(20)] == [1000] * 20
+    results.close()
+    assert next(taken) < 30
+    assert f.cache_info().misses == 1
 
 
 def test_errors_come_in_their_places_name_their_call_and_are_not_kept(ex: Executor) -> None:

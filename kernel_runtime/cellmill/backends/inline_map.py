@@ -99,8 +99,7 @@ class InlineMap:
         self.begun = True
         if self._closed:
             return []
-        if not self._made and not self._input.exhausted:
-            self._make(self._input.take(1)[0], self._made.append)
+        self.take_ahead()
         if not self._made:
             problem, self._input.error = self._input.error, None
             if problem is not None:
@@ -112,6 +111,11 @@ class InlineMap:
         if error is not None and not self._return_exceptions:
             raise error
         return [future.result() if error is None else error]
+
+    def take_ahead(self) -> None:
+        """See `map_iterator.Source`: one call."""
+        if not self._made and not self._input.exhausted:
+            self._make(self._input.take(1)[0], self._made.append)
 
     async def arrival(self) -> None:
         """See `map_iterator.Source`: there is no waiting, what is asked for is called then."""

@@ -36,6 +36,9 @@ class Source(Protocol):
     def next_piece(self) -> list[Any]:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
 
+    def take_ahead(self) -> None:
+        """Take from the input what may be taken now; waits for no result."""
+
     async def arrival(self) -> None:
         """Return when `next_piece` need not wait."""
 

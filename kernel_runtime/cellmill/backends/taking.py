@@ -41,6 +41,20 @@ def is_whole(iterable: Iterable[Any]) -> bool:
     return kind in _WHOLE or (kind.__module__.partition(".")[0], kind.__name__) in _ARRAYS
 
 
+class Pause(Exception):
+    """An input gives nothing for now. ``of_reader``: it is the turn of the reader, for whom something is there."""
+
+    def __init__(self, *, of_reader: bool) -> None:
+        super().__init__()
+        self.of_reader = of_reader
+
+
+class Pausing(Iterator[Any]):
+    """An input that may raise `Pause`, and goes on when it is asked again."""
+
+    bounded = True  # by what waits for the reader
+
+
 class Watching(Protocol):
     """A watch over what a map's function refers to."""
 
@@ -68,6 +82,7 @@ class Input:
         self.exhausted = False
         self.error: BaseException | None = None  # of the input itself, for its place
         self.taken = 0  # elements so far
+        self.rests = False  # the last take ended since it was the turn of the reader
         self.watch: Watching | None = None  # asked before and after code of the user's runs
         self._source: Iterator[Any] = iter(iterables[0]) if single else zip(*iterables, strict=False)
         numbers = {type(it) for it in iterables} <= _OF_NUMBERS  # which cannot be changed
@@ -83,6 +98,7 @@ class Input:
         packer = self.packer
         made = packer.made if packer is not None else 0
         items: list[Any] = []
+        pause: Pause | None = None
         try:
             if packer is None or self.quiet:
                 items.extend(islice(self._source, wanted))  # keeps what came before an error
@@ -90,10 +106,13 @@ class Input:
                 self._take_each(wanted, items, packer)
         except KeyboardInterrupt:  # Stop, which does not wait
             raise
+        except Pause as told:
+            pause = told
         except BaseException as error:
             self.error = error
             self.exhausted = True
-        if len(items) < wanted:
+        self.rests = pause is not None and pause.of_reader
+        if len(items) < wanted and pause is None:
             self.exhausted = True
         self.taken += len(items)
         size = 0 if self.whole else size_of(items)
@@ -108,7 +127,12 @@ class Input:
         assert watch is not None  # where elements are packed
         watch.taking()
         while (left := wanted - len(items)) > 0:
-            why, packed = take(self._source, left, watch.capture, FIXED, packer.plain, items)
+            try:
+                why, packed = take(self._source, left, watch.capture, FIXED, packer.plain, items)
+            except Pause:
+                if watch.capture.changed() is not None:
+                    watch.look(self.taken + len(items))
+                raise
             packer.made += packed
             if why & DIFFERS:
                 watch.look(self.taken + len(items) - 1)
@@ -123,6 +147,8 @@ class Input:
 
         An input that has an end is taken whole. Whether others have one is unknown, so the search has a limit.
         """
+        if isinstance(self._source, Pausing):
+            self._source.bounded = False
         items: list[Any] = []
         size, block, end = 0, 1, time.monotonic() + LONGEST_SEARCH_S
         while not self.exhausted:

@@ -12,8 +12,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NoReturn
 
+from ..backends.inline_map import InlineMap
 from ..backends.map_iterator import MapIterator, Progress, reading
 from ..backends.map_options import MapOptions
+from ..backends.taking import AHEAD_BYTES, Pause, Pausing
 from ..diagnostics.short_text import add_note, notes_of
 from ..errors import is_a
 from ..run_registry import Run
@@ -23,6 +25,8 @@ from .calls import Memo, checkpoint_of, memo_of
 
 _MOST_PENDING = 10_000  # results found for an input of unknown length, which are not read yet
 _MOST_AT_ONCE = 1000
+_LONGEST_S = 0.02  # that kept results are looked up while their reader waits
+_SLOW_ELEMENT_S = 0.0001  # an input that takes longer for each is read as its results are
 _LOOKED_UP_AT_ONCE = 500
 _OF_MAP = re.compile("in element .* of a map")
 _RUN = object()  # in the place of a result that a task brings
@@ -50,6 +54,10 @@ class _Calls:
         self.plan: deque[Any] = deque()
         self.places: deque[int] = deque()  # in the input, of those that are run
         self.hits = HitCount()
+        self.given = 0  # results that were read
+        self.slow = False  # the input takes long for each
+        self._kept = self._kept_bytes = 0  # results in the plan
+        self.prefetch = how.prefetch
         self._next_place = 0
         self._ordered = how.ordered
         self._memo = memo
@@ -67,25 +75,38 @@ class _Calls:
     def to_run(self) -> Iterator[tuple[Any, ...]]:
         """Return the elements that tasks are to run: (key, arguments); the others are noted in the plan.
 
-        With many kept results that were not read yet, one more is run: its reader gets its turn. The input goes with
-        what is returned.
+        The input goes with what is returned.
         """
         arguments, self._arguments = self._arguments, iter(())
-        return self._missing(arguments, self._memo.base())
+        return _ToRun(self, arguments, self._memo)
 
-    def _missing(self, arguments: Iterator[tuple[Any, ...]], base: bytes) -> Iterator[tuple[Any, ...]]:
-        """``base``: of the map's start. As in any map, elements see what the input's code changes, and nothing else."""
-        while True:
-            before = self._memo.base()
-            args = next(arguments, None)
-            if args is None:
-                return
-            after = self._memo.base()
-            if after != before:
-                base = after
-            key = self._key(args, base)
-            full = len(self.plan) >= _MOST_PENDING
-            yield from self._planned([(key, args)], {} if full else self._memo.find_all([key]))
+    def missing(self, args: tuple[Any, ...], base: bytes) -> tuple[Any, ...] | None:
+        """The same of the next element alone; None where its result is kept."""
+        key = self._key(args, base)
+        return next(self._planned([(key, args)], self._memo.find_all([key])), None)
+
+    def at_hand(self) -> bool:
+        """Whether the reader's next result is a kept one."""
+        return bool(self.plan) and self.plan[0] is not _RUN
+
+    def take_kept(self) -> bytes:
+        """The next one of the plan, which is a kept one."""
+        data: bytes = self.plan.popleft()
+        self._kept -= 1
+        self._kept_bytes -= len(data)
+        return data
+
+    def full(self) -> bool:
+        """Whether as many kept results wait for the reader as may."""
+        if not self._kept or self.prefetch is None:
+            return self._kept >= _MOST_PENDING or self._kept_bytes > AHEAD_BYTES
+        return self._next_place - self.given >= self.prefetch
+
+    def low(self) -> bool:
+        """Whether more are to be taken before the reader has those that are there: workers may lack work."""
+        if self.prefetch is None:
+            return not self.slow and 2 * self._kept < _MOST_PENDING and 2 * self._kept_bytes < AHEAD_BYTES
+        return 2 * (self._next_place - self.given) <= self.prefetch
 
     def all_to_run(self) -> list[tuple[Any, ...]]:
         """Return the same of an input of known length, all at once.
@@ -119,6 +140,33 @@ class _Calls:
             else:
                 self.hits.note()
                 self.plan.append(data)
+                self._kept += 1
+                self._kept_bytes += len(data)
+
+
+class _ToRun(Pausing):
+    """The elements of an input that tasks are to run. The reader has its turn where kept results wait for it."""
+
+    def __init__(self, calls: _Calls, arguments: Iterator[tuple[Any, ...]], memo: Memo) -> None:
+        self._calls, self._arguments, self._memo = calls, arguments, memo
+        self._base = memo.base()  # of the map's start
+
+    def __next__(self) -> tuple[Any, ...]:
+        """As in any map, elements see what the input's code changes, and nothing else."""
+        calls, began = self._calls, time.monotonic()
+        while not (self.bounded and calls.full()):
+            before, asked = self._memo.base(), time.monotonic()
+            args = next(self._arguments)
+            calls.slow = time.monotonic() - asked > _SLOW_ELEMENT_S
+            after = self._memo.base()
+            if after != before:
+                self._base = after
+            missing = calls.missing(args, self._base)
+            if missing is not None:
+                return missing
+            if time.monotonic() - began > _LONGEST_S:
+                break
+        raise Pause(of_reader=calls.full() or calls.at_hand())
 
 
 class _InPlaces:
@@ -131,7 +179,7 @@ class _InPlaces:
         self._plan = calls.plan
         self._rest = rest
         self._total = total
-        self._read = self._ran = 0
+        self._ran = 0
         self._brought: deque[Any] = deque()  # by tasks: values whose turn is yet to come
         self._error: BaseException | None = None  # that comes behind them
         self._closed = False
@@ -142,6 +190,8 @@ class _InPlaces:
         self.begun = True
         if self._rest is not None:
             self._rest._source.begun = True  # left behind a kept result, it is no map that was never read
+            if not self._plan or self._calls.low():
+                self._rest._source.take_ahead()
         found = self._at_hand()
         while not found:
             if self._error is not None:
@@ -150,7 +200,7 @@ class _InPlaces:
                 return []
             self._bring(self._rest)
             found = self._at_hand()
-        self._read += len(found)
+        self._calls.given += len(found)
         found.reverse()
         return found
 
@@ -199,16 +249,22 @@ class _InPlaces:
 
     def _kept(self) -> list[Any]:
         """The kept results whose turn it is."""
-        plan = self._plan
         found: list[Any] = []
-        while plan and plan[0] is not _RUN and len(found) < _MOST_AT_ONCE:
-            found.append(recording.unpacked(plan.popleft()))
+        while self._calls.at_hand() and len(found) < _MOST_AT_ONCE:
+            found.append(recording.unpacked(self._calls.take_kept()))
         return found
+
+    def take_ahead(self) -> None:
+        """See `map_iterator.Source`."""
+        if self._rest is not None:
+            self._rest._source.take_ahead()
 
     async def arrival(self) -> None:
         """See `map_iterator.Source`."""
-        rest, plan = self._rest, self._plan
-        waits = not self._brought and self._error is None and (not plan or plan[0] is _RUN)
+        rest = self._rest
+        if rest is not None and not self._plan:
+            rest._source.take_ahead()
+        waits = not self._brought and self._error is None and not self._calls.at_hand()
         if rest is not None and waits and not rest._piece.left:
             await rest._source.arrival()
 
@@ -227,7 +283,7 @@ class _InPlaces:
         """See `map_iterator.Source`."""
         counts = self._rest._source.progress().counts if self._rest is not None else self._counts
         counts = replace(counts, succeeded=counts.succeeded + self._calls.hits.count)
-        return Progress(self._name, counts, self._total, self._read, self._closed)
+        return Progress(self._name, counts, self._total, self._calls.given, self._closed)
 
 
 def map_kept(
@@ -257,6 +313,8 @@ def map_kept(
 
     if total is None:
         rest: MapIterator | None = run(calls.to_run())
+        if rest is not None and isinstance(rest._source, InlineMap):
+            calls.prefetch = 1  # calls are made as their results are read
     else:
         began_ns = time.monotonic_ns()
         missing = calls.all_to_run()

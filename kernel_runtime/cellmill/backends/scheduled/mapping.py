@@ -136,6 +136,8 @@ class MapResults:
             if self._cancelled_meanwhile():
                 self.stream.cancel_all()
                 return
+            if self._input.rests:
+                return
             # a slow input is sent on as it comes, a fast one in large blocks
             took = time.monotonic() - start
             slow = self.begun and took > SLOW_ELEMENT_S * len(items)
@@ -234,7 +236,7 @@ class MapResults:
             if self._watch is not None and self._first:
                 last = self._first == self._added and self._input.exhausted
                 self._watch.look_between(last=last, several=self._several)
-            self._refill_if_low()
+            self.take_ahead()
             if self._first == self._added:
                 self._finish()
                 return []
@@ -268,7 +270,8 @@ class MapResults:
             piece[0] = error
         return piece
 
-    def _refill_if_low(self) -> None:
+    def take_ahead(self) -> None:
+        """See `map_iterator.Source`."""
         if not self._input.exhausted and 2 * (self._added - self._first) <= self._ahead.limit():
             self._refill()
 
@@ -297,7 +300,7 @@ class MapResults:
         while not self._there():
             host.gate.check_process()
             if scheduler.poll(20) > 0 and host.resolve(OTHERS_S):
-                self._refill_if_low()  # others than the one waited for may be over
+                self.take_ahead()  # others than the one waited for may be over
                 continue
             slice_ms = 50
             if self._end is not None:
@@ -316,7 +319,7 @@ class MapResults:
     def _has_come(self) -> bool:
         late = self._over or (self._end is not None and time.monotonic() >= self._end)
         if not late:
-            self._refill_if_low()
+            self.take_ahead()
         return late or self._first == self._added or self._came()
 
     def _wake(self, tell: Callable[[], object] | None) -> None:

@@ -146,6 +146,11 @@ CASES = {
     "from a generator": Case(
         "x in (i * i for i in range(9))", "y = x + 1\nif x == 9:\n    nine = x\ntotal += y"
     ),
+    "an iterable that binds what the body reads": Case(
+        "x in load()",
+        "total += x * offset",
+        PREPARE + "def load():\n    global offset\n    offset = 7\n    return [1, 2, 3]\n",
+    ),
     "over a dict": Case("k, v in {'a': 1, 'b': 2}.items()", "total += v\ntable[v] = k\nlast = k"),
     "nothing": Case("x in []", "y = x\ntotal += y"),
     "continue": Case("x in range(9)", "if x % 2:\n    continue\ntotal += x\ny = x"),

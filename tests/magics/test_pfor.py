@@ -87,6 +87,14 @@ def test_generator_input(notebook: Notebook) -> None:
     assert notebook.value("out") == "[0, 1, 4, 9, 16]"
 
 
+def test_a_generator_that_binds_what_the_body_reads(notebook: Notebook) -> None:
+    notebook.run(
+        "k, out = 0, []\ndef numbers():\n    global k\n    for n in range(5):\n        k = 10 * n\n        yield n"
+    ).ok()
+    notebook.run("%%pfor x in numbers()\nout.append(x + k)").ok()
+    assert notebook.value("out, k") == "([0, 11, 22, 33, 44], 40)"
+
+
 def test_a_generator_that_raises_half_way_keeps_what_came_before(notebook: Notebook) -> None:
     notebook.run("def numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
     output = notebook.run("%%pfor x in numbers() -> out\nx * x")

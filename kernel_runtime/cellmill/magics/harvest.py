@@ -54,19 +54,22 @@ class Source:
         )
         self.sized = self.length is not None
 
-    def feed(self, *, mark_last: bool) -> Any:
-        """Return the iterable for the map. ``mark_last``: mark the last item with `LAST`, where it is known."""
+    def feed(self, follow: Callable[[], None], *, mark_last: bool) -> Any:
+        """Return the iterable for the map. ``mark_last``: mark the last item with `LAST`, where it is known;
+        ``follow`` is called when code of the user's has given an item.
+        """
         known = self._whole
         if known is not None and not (mark_last and len(known)):
             return known
         if known is not None:
             return [*known[:-1], (LAST, known[-1])]
-        return _Sized(self, mark_last) if self.sized else _Fed(self, mark_last)
+        return _Sized(self, follow, mark_last) if self.sized else _Fed(self, follow, mark_last)
 
-    def taking(self, mark_last: bool) -> Iterator[Any]:
+    def taking(self, follow: Callable[[], None], mark_last: bool) -> Iterator[Any]:
         """The items of one that runs code of the user's."""
         for index, item in enumerate(self._items):
             self._taken.append(item)
+            follow()
             yield (LAST, item) if mark_last and index + 1 == self.length else item
 
     def item(self, index: int) -> Any:
@@ -75,11 +78,11 @@ class Source:
 
 
 class _Fed:
-    def __init__(self, source: Source, mark_last: bool) -> None:
-        self._source, self._mark_last = source, mark_last
+    def __init__(self, source: Source, follow: Callable[[], None], mark_last: bool) -> None:
+        self._source, self._follow, self._mark_last = source, follow, mark_last
 
     def __iter__(self) -> Iterator[Any]:
-        return self._source.taking(self._mark_last)
+        return self._source.taking(self._follow, self._mark_last)
 
 
 class _Sized(_Fed):

@@ -57,6 +57,12 @@ class Plan:
     heavy: bool  # to compare the variables costs much
     here: bool
 
+    def follow(self) -> None:
+        """Take the variables as they are now: the iterable's own code may have bound them anew."""
+        for name in self.variables:
+            if name in self.namespace:
+                self.variables[name] = self.namespace[name]
+
     def body(self, name: str, *, sized: bool) -> LoopBody:
         """Return the code that runs for each item. ``sized``: the last item is known."""
         perhaps = sorted(self.bound - self.always if sized else self.bound)

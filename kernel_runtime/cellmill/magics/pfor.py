@@ -135,7 +135,8 @@ def run_loop(
     """Run all items, and read what they leave. ``executor``: instead of the default one."""
     where = executor or cellmill.default_executor()
     task = plan.body(options["name"], sized=source.sized)
-    feed = source.feed(mark_last=bool(plan.bound))
+    plan.follow()  # the expression of the iterable has run
+    feed = source.feed(plan.follow, mark_last=bool(plan.bound))
     if where.backend == "inline":
         feed = (item for item in feed)  # of no known length: an item runs when the ones before have been read
     function = parallel(executor=executor, **options)(loop_function(task))

@@ -212,7 +212,7 @@ FAULTS = {
     ),
     "loop-items": Fault(
         f"{CELLMILL}/magics/harvest.py",
-        "yield (LAST, item) if mark_last and index + 1 == self.length else item",
+        "yield (LAST, item) if mark_last and is_last else item",
         "yield item",
         "tests/magics/test_pfor.py tests/magics/test_pfor_ends.py tests/magics/test_pfor_effects.py",
     ),

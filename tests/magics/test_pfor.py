@@ -95,6 +95,23 @@ def test_a_generator_that_binds_what_the_body_reads(notebook: Notebook) -> None:
     assert notebook.value("out, k") == "([0, 11, 22, 33, 44], 40)"
 
 
+def test_an_iterable_whose_length_is_another_one(notebook: Notebook) -> None:
+    notebook.run(
+        "class Six:\n    said = None\n    def __len__(self): return len('x' * self.said)\n"
+        "    def __iter__(self): return iter(range(6))"
+    ).ok()
+    for said in ("3", "6", "None"):  # None: its __len__ raises
+        notebook.run(f"Six.said, y = {said}, -1").ok()
+        output = notebook.run("%%pfor x in Six() -> out\ny = x").ok()
+        assert notebook.value("x, y, len(out)") == "(5, 5, 6)"
+        assert "last value" not in output.stderr
+    notebook.run("Six.said = 30").ok()
+    output = notebook.run("%%pfor x in Six() -> out\ny = x").ok()
+    assert (
+        "y has not the loop's last value here; the iterable has a length of 30, and gave 6" in output.stderr
+    )
+
+
 def test_a_generator_that_raises_half_way_keeps_what_came_before(notebook: Notebook) -> None:
     notebook.run("def numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
     output = notebook.run("%%pfor x in numbers() -> out\nx * x")

@@ -34,6 +34,7 @@ from cellmill.magics.loop import (
 )
 from cellmill.magics.loop_body import LAST, RECORD, SMALL, EarlierValueError, Finished
 from cellmill.process_context.interrupts import uninterrupted
+from cellmill.task import known_length
 
 ITEMS_AT_ONCE = 4096  # whose effects Stop does not come between
 _NAMES = ("logs", "log", "index", "site")
@@ -49,9 +50,7 @@ class Source:
         self._whole: Sequence[Any] | None = None
         if is_whole(items) or _length(items) is not None:
             self._whole = items if isinstance(items, (list, tuple, range)) else list(items)
-        self.length = (
-            len(self._whole) if self._whole is not None else getattr(items, "__len__", lambda: None)()
-        )
+        self.length = len(self._whole) if self._whole is not None else known_length((items,))
         self.sized = self.length is not None
 
     def feed(self, follow: Callable[[], None], *, mark_last: bool) -> Any:
@@ -70,7 +69,8 @@ class Source:
         for index, item in enumerate(self._items):
             self._taken.append(item)
             follow()
-            yield (LAST, item) if mark_last and index + 1 == self.length else item
+            is_last = self.length is not None and index + 1 >= self.length  # there may be more than it says
+            yield (LAST, item) if mark_last and is_last else item
 
     def item(self, index: int) -> Any:
         """The item of this result; asked for once for each, in order."""
@@ -130,6 +130,9 @@ class Harvest:
                 self._take(plan, index, item, result)
                 if self.broke:
                     break
+            if source.length is not None and 0 < len(self.values) < source.length and not self.broke:
+                said = f"the iterable has a length of {source.length:,}, and gave {len(self.values):,}"
+                self.refused |= dict.fromkeys(plan.bound & plan.always, said)
             if self.moved and (unseen := reached_changes(plan, self.moved)):
                 raise unseen
         except cellmill.CellmillError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import operator
+import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
@@ -209,6 +210,31 @@ def test_a_run_has_ended_before_its_last_result_is_given(
     list(pool.map(abs, [1]))
     list(pool.map(tasks.fail, ["no"], return_exceptions=True))
     assert ended == [True, True]
+
+
+def test_a_reader_waits_for_a_shutdown_that_takes_the_input(
+    fresh: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking, reading, take_ahead = threading.Event(), threading.Event(), MapResults.take_ahead
+
+    def numbers() -> Iterator[int]:
+        yield 0
+        taking.set()
+        assert reading.wait(SECONDS)
+        yield from (1, 2)
+
+    def look(self: MapResults) -> None:
+        take_ahead(self)
+        reading.set()
+
+    results = fresh.map(abs, numbers(), prefetch=1)
+    assert next(results) == 0
+    ending = threading.Thread(target=fresh.shutdown)
+    ending.start()
+    assert taking.wait(SECONDS)
+    monkeypatch.setattr(MapResults, "take_ahead", look)
+    assert list(results) == [1, 2]
+    ending.join()
 
 
 def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:

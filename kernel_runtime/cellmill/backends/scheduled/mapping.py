@@ -109,9 +109,11 @@ class MapResults:
             self.close()
             raise
 
-    def _refill(self) -> None:
-        """Take from the input as much as may be taken ahead; an error of the input is kept for its place."""
-        if self._input.exhausted or not self._refilling.acquire(blocking=False):
+    def _refill(self, *, wait: bool = False) -> None:
+        """Take from the input as much as may be taken ahead; an error of the input is kept for its place. ``wait``:
+        for another thread that takes, as in `shutdown`.
+        """
+        if self._input.exhausted or not self._refilling.acquire(blocking=wait):
             return
         try:
             self._take_blocks()
@@ -237,6 +239,8 @@ class MapResults:
                 last = self._first == self._added and self._input.exhausted
                 self._watch.look_between(last=last, several=self._several)
             self.take_ahead()
+            if self._first == self._added:
+                self._refill(wait=True)
             if self._first == self._added:
                 self._finish()
                 return []

@@ -237,6 +237,18 @@ def test_a_reader_waits_for_a_shutdown_that_takes_the_input(
     ending.join()
 
 
+def test_a_list_is_taken_whole_however_long_that_takes(
+    pool: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cellmill.backends.scheduled.mapping.LONGEST_BEGIN_S", -1.0)
+    monkeypatch.setattr(MapResults, "_came", lambda _: True)
+    items = [[i] for i in range(1000)]
+    results = pool.map(sum, items)
+    for item in items:
+        item[0] = -1
+    assert list(results) == list(range(1000))
+
+
 def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:
     results = fresh.map(tasks.hold, [gate.folder] * 100, chunksize=1, ordered=False)
     gate.wait_started(2)

@@ -6,6 +6,7 @@ size allow, the rest as results are read.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -125,6 +126,8 @@ class MapResults:
     def _take_blocks(self) -> None:
         began, slow = time.monotonic(), False
         longest = LONGEST_REFILL_S if self.begun else LONGEST_BEGIN_S
+        if self._input.whole and not self.begun:
+            longest = math.inf  # it may change after the call
         while not self._input.exhausted:
             room = self._ahead.room(self._behind(), self.stream.unfinished)
             start = time.monotonic()

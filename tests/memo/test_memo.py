@@ -183,6 +183,22 @@ def test_what_an_input_changes_between_kept_results_counts(
     assert f.cache_info().hits == 5
 
 
+def test_what_an_input_with_a_length_changes_counts(ex: Executor) -> None:
+    more = [0]
+
+    class Numbers:
+        def __len__(self) -> int:
+            return 5
+
+        def __iter__(self) -> Iterator[int]:
+            for more[0] in range(0, 50, 10):
+                yield 1
+
+    f = memo(lambda x: x + more[0], ex)
+    assert list(f.map(Numbers())) == list(f.map(Numbers())) == [1, 11, 21, 31, 41]
+    assert f.cache_info().hits == 5
+
+
 def test_kept_results_that_wait_are_bounded_by_their_size(
     ex: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

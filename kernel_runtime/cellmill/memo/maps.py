@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from ..backends.inline_map import InlineMap
 from ..backends.map_iterator import MapIterator, Progress, reading
 from ..backends.map_options import MapOptions
-from ..backends.taking import AHEAD_BYTES, Pause, Pausing
+from ..backends.taking import AHEAD_BYTES, Pause, Pausing, is_whole
 from ..diagnostics.short_text import add_note, notes_of
 from ..errors import is_a
 from ..run_registry import Run
@@ -109,10 +109,9 @@ class _Calls:
         return 2 * (self._next_place - self.given) <= self.prefetch
 
     def all_to_run(self) -> list[tuple[Any, ...]]:
-        """Return the same of an input of known length, all at once.
+        """Return the same of an input that is whole, all at once.
 
-        What the function refers to is looked at once for many elements: where no code of the user runs in between, it
-        stays as it is.
+        What the function refers to is looked at once for many elements: no code of the user's runs in between.
         """
         missing: list[tuple[Any, ...]] = []
         while arguments := [*islice(self._arguments, _LOOKED_UP_AT_ONCE)]:
@@ -311,7 +310,7 @@ def map_kept(
     def run(elements: Iterable[Any]) -> MapIterator:
         return begin(memo.run, (elements,), plain, how, constants, calls.hits)
 
-    if total is None:
+    if not all(map(is_whole, iterables)):
         rest: MapIterator | None = run(calls.to_run())
         if rest is not None and isinstance(rest._source, InlineMap):
             calls.prefetch = 1  # calls are made as their results are read

@@ -7,6 +7,7 @@ import itertools
 import operator
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -247,6 +248,20 @@ def test_a_list_is_taken_whole_however_long_that_takes(
     for item in items:
         item[0] = -1
     assert list(results) == list(range(1000))
+
+
+def test_what_an_input_changes_behind_its_last_element_is_its_own_doing(pool: Executor) -> None:
+    more = [0]
+
+    def numbers() -> Iterator[int]:
+        for more[0] in (10, 20):
+            yield 1
+        more[0] = 30
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert list(pool.map(lambda x: x + more[0], numbers())) == [11, 21]
+    assert told == []
 
 
 def test_leaving_a_map_cancels_the_rest(fresh: Executor, gate: Gate) -> None:

@@ -126,21 +126,20 @@ class Input:
         watch = self.watch
         assert watch is not None  # where elements are packed
         watch.taking()
-        while (left := wanted - len(items)) > 0:
-            try:
+        try:
+            while (left := wanted - len(items)) > 0:
                 why, packed = take(self._source, left, watch.capture, FIXED, packer.plain, items)
-            except Pause:
-                if watch.capture.changed() is not None:
-                    watch.look(self.taken + len(items))
-                raise
-            packer.made += packed
-            if why & DIFFERS:
-                watch.look(self.taken + len(items) - 1)
-            if why & OTHER_KIND and not fixed(items[-1:]):
-                with uninterrupted():
-                    items[-1:] = packer.pack(items[-1:])
-            if not why:
-                return
+                packer.made += packed
+                if why & DIFFERS:
+                    watch.look(self.taken + len(items) - 1)
+                if why & OTHER_KIND and not fixed(items[-1:]):
+                    with uninterrupted():
+                        items[-1:] = packer.pack(items[-1:])
+                if not why:
+                    return
+        finally:
+            if len(items) < wanted and watch.capture.changed() is not None:  # behind the last of them
+                watch.look(self.taken + len(items))
 
     def take_rest(self, endless: Exception) -> tuple[list[Any], int]:
         """All that is left, if it comes to an end; else nothing, and ``endless`` is the input's error.

@@ -373,7 +373,7 @@ def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_ex
     taken: list[int] = []
 
     def numbers() -> Iterator[int]:
-        for i in range(10):
+        for i in range(10_000):
             if i == 5:  # all is done that was sent: there is nothing to cancel but what comes
                 (run,) = [run for run in run_registry.active_runs() if run._backend is default._backend]
                 canceller = threading.Thread(target=cellmill.cancel, args=(run,))
@@ -387,7 +387,7 @@ def test_a_cancelled_map_takes_no_more_of_its_input(default: Executor, return_ex
     with pytest.raises(CancelledError):
         found.extend(x for x in results if not isinstance(x, CancelledError))
     assert taken[:6] == [0, 1, 2, 3, 4, 5]
-    assert len(taken) < 10
+    assert len(taken) < 5000  # the block that it was at, at most
     assert found == sorted(found)  # what was on its way may be cancelled, too
     assert set(found) <= {0, 2, 4, 6, 8}
     # what was on its way ends by itself

@@ -154,11 +154,10 @@ def test_a_slow_loop_in_the_kernel_leaves_workers_idle(ex: Executor) -> None:
 
 
 def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
-    found = None
+    part = bytearray(40_000_000)
     for _ in range(8):
-        ex.submit(nap, 0.0, bytearray(40_000_000)).result(SECONDS)
-        found = of(ex)
-    assert found is not None
+        ex.submit(nap, 0.0, part).result(SECONDS)
+    found = of(ex)
     assert found.reasons is not None
     assert found.reasons.packing > found.idle / 2
     assert "idle while the kernel packed arguments" in found.sentence

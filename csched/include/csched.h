@@ -255,6 +255,9 @@ int csched_worker_output_read(csched_t *s, uint32_t index, uint64_t ticket);
  * writes frames only while it has the turn, so that frames and native output keep their order. */
 int csched_output_turn(csched_t *s, uint32_t index, int take);
 int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size);
+/* The same of request 0, for what replaces an earlier one of its topic: where the ring is full it is kept, and precedes
+ * the worker's next task. */
+int csched_control_latest(csched_t *s, uint32_t index, uint32_t topic, const void *data, uint64_t size);
 /* Tells all workers, those that come later too, what samples of their stacks are wanted, in a word that this code does
  * not interpret; 0: none. They see it at once, also in the middle of a task. */
 int csched_profile(csched_t *s, uint32_t wanted);

@@ -43,6 +43,13 @@ typedef struct {
     blob_t *blob;
 } pin_t;
 
+typedef struct control { /* a request that waits for room in a worker's ring */
+    struct control *next;
+    uint32_t topic;
+    uint64_t size;
+    uint8_t data[];
+} control_t;
+
 typedef struct { /* elements of the chunk that a worker runs which are counted already */
     uint64_t ticket; /* 0: none are */
     uint32_t end, failures;
@@ -64,6 +71,7 @@ typedef struct {
     held_t *held; /* first in, first out: the order in which the worker takes them */
     uint32_t held_head, held_count, held_capacity;
 
+    control_t *controls; /* the oldest first; they precede its next task */
     partial_t partial;
     uint64_t overdue; /* the chunk whose element exceeded its limit and was reported */
     uint32_t overdue_element;

@@ -93,6 +93,7 @@ static void close_worker(worker_t *worker)
     memory_unmap(worker->segment, worker->segment_bytes);
     if (worker->control >= 0)
         close(worker->control);
+    window_drop_controls(worker);
     free(worker->held);
     free(worker->sent_functions);
     free(worker->forgets);
@@ -333,6 +334,16 @@ CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, c
     int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
     if (!rc)
         rc = window_push_control(s->workers[index], number, data, size);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_control_latest(csched_t *s, uint32_t index, uint32_t topic, const void *data, uint64_t size)
+{
+    pthread_mutex_lock(&s->lock);
+    int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
+    if (!rc)
+        rc = window_push_latest(s->workers[index], topic, data, size);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }

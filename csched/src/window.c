@@ -146,7 +146,7 @@ static int push_function(csched_t *s, worker_t *worker, uint32_t function)
     return CSCHED_OK;
 }
 
-int window_push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size)
+static int push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size)
 {
     entry_t *entry;
     int rc = ring_reserve(&worker->tasks, sizeof(task_entry_t) + size, &entry);
@@ -160,6 +160,63 @@ int window_push_control(worker_t *worker, uint32_t number, const void *data, uin
         memcpy(head + 1, data, size);
     ring_commit(&worker->tasks);
     worker_wake(worker);
+    return CSCHED_OK;
+}
+
+static void drop_first_control(worker_t *worker)
+{
+    control_t *first = worker->controls;
+    worker->controls = first->next;
+    free(first);
+}
+
+void window_drop_controls(worker_t *worker)
+{
+    while (worker->controls)
+        drop_first_control(worker);
+}
+
+/* What waits for room precedes whatever else is put into the ring. */
+static int push_waiting(worker_t *worker)
+{
+    int rc = CSCHED_OK;
+    while (worker->controls && !rc) {
+        rc = push_control(worker, 0, worker->controls->data, worker->controls->size);
+        if (!rc)
+            drop_first_control(worker);
+    }
+    return rc;
+}
+
+int window_push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size)
+{
+    int rc = push_waiting(worker);
+    return rc ? rc : push_control(worker, number, data, size);
+}
+
+int window_push_latest(worker_t *worker, uint32_t topic, const void *data, uint64_t size)
+{
+    if (sizeof(task_entry_t) + size > ring_largest(&worker->tasks))
+        return CSCHED_ETOOBIG;
+    int rc = window_push_control(worker, 0, data, size);
+    if (rc != CSCHED_EFULL)
+        return rc;
+    control_t *made = malloc(sizeof *made + size);
+    if (!made)
+        return CSCHED_ENOMEM;
+    *made = (control_t){.topic = topic, .size = size};
+    memcpy(made->data, data, size);
+    control_t **at = &worker->controls;
+    while (*at) {
+        control_t *old = *at;
+        if (old->topic == topic) {
+            *at = old->next;
+            free(old);
+        } else {
+            at = &old->next;
+        }
+    }
+    *at = made;
     return CSCHED_OK;
 }
 
@@ -177,7 +234,9 @@ int window_push(csched_t *s, uint32_t index, uint32_t slot, uint64_t now)
     worker_t *worker = s->workers[index];
     task_t *task = task_at(s, slot);
     inputs_t *inputs = task->inputs;
-    int rc = task->function ? push_function(s, worker, task->function) : CSCHED_OK;
+    int rc = push_waiting(worker);
+    if (!rc && task->function)
+        rc = push_function(s, worker, task->function);
     if (!rc && inputs && inputs->needs)
         rc = push_function(s, worker, inputs->needs);
     if (rc < 0)

@@ -10,6 +10,8 @@ bool window_revoke(csched_t *s, task_t *task, uint32_t slot); /* true: the worke
 bool held_revoke(worker_t *worker, held_t *held);
 void window_pop(worker_t *worker);                /* its oldest entry is over */
 int window_push_control(worker_t *worker, uint32_t number, const void *data, uint64_t size);
+int window_push_latest(worker_t *worker, uint32_t topic, const void *data, uint64_t size);
+void window_drop_controls(worker_t *worker);
 void window_learn(csched_t *s, uint32_t index, uint64_t duration_ns);
 
 #endif

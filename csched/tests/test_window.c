@@ -71,6 +71,44 @@ static void a_finished_task_cannot_be_cancelled_through_its_old_entry(void)
     world_close(w);
 }
 
+/* A worker that is at a long task, while what its next task is to find changes again and again. */
+static void the_latest_request_of_a_topic_precedes_the_next_task(void)
+{
+    csched_config_t config = {.ring_bytes = 65536, .arena_bytes = 1 << 20};
+    world_t *w = world_open_with(&config);
+    csched_worker_t *worker = by_hand(w);
+    uint8_t *body = calloc(1, ENTRY);
+    for (body[0] = 0; body[0] < 20; body[0]++)
+        OK(csched_control_latest(w->s, 0, 1, body, ENTRY));
+    for (body[0] = 30; body[0] < 40; body[0]++)
+        OK(csched_control_latest(w->s, 0, 2, body, ENTRY));
+    EQUAL(csched_control(w->s, 0, 7, body, ENTRY), CSCHED_EFULL);
+    EQUAL(csched_control_latest(w->s, 0, 1, body, 200000), CSCHED_ETOOBIG);
+    EQUAL(csched_control_latest(w->s, 9, 1, body, ENTRY), CSCHED_EINVAL);
+    submit(w, JOB_NONE, 0, 0);
+    EQUAL(info_of(w, 0).held, 0); /* the task waits for the requests before it */
+    uint8_t seen[32];
+    uint32_t count = 0;
+    do {
+        seen[count++] = *(uint8_t *)(uintptr_t)next_item(worker, CSCHED_CONTROL).address;
+        csched_poll(w->s, 0);
+    } while (seen[count - 1] != 39 && count < sizeof seen);
+    CHECK(count > 4 && count < 12);
+    for (uint32_t i = 0; i < count - 2; i++)
+        EQUAL(seen[i], i); /* those that the ring had room for */
+    EQUAL(seen[count - 2], 19);
+    next_item(worker, CSCHED_TASK);
+    publish_none(worker);
+    finish(w, 1);
+    OK(csched_control_latest(w->s, 0, 1, body, 10)); /* there is room */
+    EQUAL(next_item(worker, CSCHED_CONTROL).size, 10);
+    for (uint32_t i = 0; i < 20; i++)
+        OK(csched_control_latest(w->s, 0, 1, body, ENTRY)); /* what waits goes with the worker */
+    free(body);
+    OK(csched_worker_detach(worker));
+    world_close(w);
+}
+
 static void what_lies_behind_a_long_task_is_stolen(void)
 {
     world_t *w = world_open(1);
@@ -196,6 +234,6 @@ static void absurd_durations(void)
 }
 
 MAIN(TEST(a_worker_gets_more_as_it_proves_fast), TEST(a_finished_task_cannot_be_cancelled_through_its_old_entry),
-     TEST(what_lies_behind_a_long_task_is_stolen), TEST(a_newcomer_takes_from_the_busy),
-     TEST(functions_go_to_each_worker_once), TEST(paused_and_resumed), TEST(every_policy_gets_the_work_done),
-     TEST(absurd_durations))
+     TEST(the_latest_request_of_a_topic_precedes_the_next_task), TEST(what_lies_behind_a_long_task_is_stolen),
+     TEST(a_newcomer_takes_from_the_busy), TEST(functions_go_to_each_worker_once), TEST(paused_and_resumed),
+     TEST(every_policy_gets_the_work_done), TEST(absurd_durations))

@@ -40,6 +40,20 @@ def test_a_manager_of_multiprocessing_takes_workers(pool: Executor) -> None:
         assert os.getpid() not in shared.values()
 
 
+def test_changes_while_a_worker_is_at_one_task(
+    pool: Executor, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait for it without end, and hold up no call: the worker finds the last of them at its next task."""
+    long = pool.submit(tasks.hold, gate.folder)
+    gate.wait_started()
+    for i in range(300):
+        monkeypatch.setenv("CELLMILL_TEST", str(i))
+        assert pool.submit(os.getenv, "CELLMILL_TEST").result(SECONDS) == str(i)
+    gate.release()
+    long.result(SECONDS)
+    assert set(pool.run_on_workers(lambda: os.environ["CELLMILL_TEST"])) == {"299"}
+
+
 def test_environment(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELLMILL_TEST", "one")
     assert pool.submit(os.getenv, "CELLMILL_TEST").result() == "one"
@@ -200,9 +214,9 @@ def test_workers_have_no_terminal_and_are_apart_from_the_kernel(pool: Executor) 
     kernel = os.getsid(0)
 
     def look() -> tuple[str, bool, bool]:
-        return sys.stdin.read(), os.getpgid(0) == os.getpid(), os.getsid(0) != kernel
+        return os.read(0, 1), os.getpgid(0) == os.getpid(), os.getsid(0) != kernel
 
-    assert pool.submit(look).result() == ("", True, True)
+    assert pool.submit(look).result() == (b"", True, True)
 
 
 # -- how warnings and log records are told

@@ -342,7 +342,7 @@ class LanePool:
         self.context.warn(self.scheduler)
         context = context_for_clusters(self.context.settings)
         for index in list(self.members):
-            self.requests.send(index, 0, (CONTEXT, context))
+            self.requests.tell_latest(index, CONTEXT, (CONTEXT, context))
         self.context.told()
 
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:

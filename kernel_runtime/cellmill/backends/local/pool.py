@@ -101,7 +101,7 @@ class Pool:
     def _send_context(self, context: ProcessContext) -> None:
         # A worker that is being started is among these, or will be given what the zygote has heard by then.
         for index in list(self.members):
-            self.requests.send(index, 0, (CONTEXT, self._of_worker(context)))
+            self.requests.tell_latest(index, CONTEXT, (CONTEXT, self._of_worker(context)))
 
     def _of_worker(self, context: ProcessContext) -> ProcessContext:
         return context._replace(settings=self.context.settings, native_threads=self._native_threads)

@@ -71,6 +71,15 @@ class Requests:
             except Full:
                 self._scheduler.wait(5)
 
+    def tell_latest(self, index: int, topic: int, asked: Any) -> None:
+        """Send a request without an answer, which replaces earlier ones of its topic that wait for room: a worker may be
+        at one task for hours. It precedes the worker's next task.
+        """
+        data = pickle.dumps(asked)
+        rc = with_gil.csched_control_latest(self._scheduler.handle, index, topic, data, len(data))
+        if rc != with_gil.CSCHED_EINVAL:  # else that worker has just gone
+            check(rc, "a request to a worker")
+
     def call(self, function: Callable[..., Any], workers: Iterable[int]) -> list[Any]:
         """Call ``function()`` on each of these workers, which are asked for once it is known that the function can be
         sent; their values in this order.

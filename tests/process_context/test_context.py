@@ -213,7 +213,7 @@ def test_numpy_random_streams_differ() -> None:
 def test_workers_have_no_terminal_and_are_apart_from_the_kernel(pool: Executor) -> None:
     kernel = os.getsid(0)
 
-    def look() -> tuple[str, bool, bool]:
+    def look() -> tuple[bytes, bool, bool]:
         return os.read(0, 1), os.getpgid(0) == os.getpid(), os.getsid(0) != kernel
 
     assert pool.submit(look).result() == (b"", True, True)

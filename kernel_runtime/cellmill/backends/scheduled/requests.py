@@ -72,8 +72,8 @@ class Requests:
                 self._scheduler.wait(5)
 
     def tell_latest(self, index: int, topic: int, asked: Any) -> None:
-        """Send a request without an answer, which replaces earlier ones of its topic that wait for room: a worker may be
-        at one task for hours. It precedes the worker's next task.
+        """Send a request without an answer, which replaces earlier ones of its topic that wait for room: a worker may
+        be at one task for hours. It precedes the worker's next task.
         """
         data = pickle.dumps(asked)
         rc = with_gil.csched_control_latest(self._scheduler.handle, index, topic, data, len(data))

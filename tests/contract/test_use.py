@@ -41,18 +41,25 @@ def workers(executor: Executor) -> list[Any]:
 def test_memory_of_workers_and_functions(ex: Executor, able: Abilities, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     results = ex.map(large, [str(gate)])
-    until(lambda: (cellmill.runs()[-1].memory or 0) > BLOCK)
-    told = workers(ex)
-    assert len(told) == able.workers
-    (has,) = [worker for worker in told if worker["memory"] > BLOCK]
-    assert has["function"] == "large"
-    assert (has["address"] is None) == (able.package is None)
-    assert (has["limit"] is not None) == (ex.backend == "dask")
-    if has["limit"] is not None:
-        assert BLOCK < has["memory"] <= has["resident"] < has["limit"]
-    points = until(lambda: ex._backend.use.points(0))  # type: ignore[union-attr]
-    assert max(point.memory for point in points[-20:] if point.memory == point.memory) > BLOCK
-    gate.touch()
+
+    def holding() -> list[dict[str, Any]]:
+        told = workers(ex)
+        assert len(told) == able.workers
+        found = [worker for worker in told if worker["memory"] > BLOCK]
+        return found if len(found) == 1 else []  # another may give back what it had before
+
+    try:
+        until(lambda: (cellmill.runs()[-1].memory or 0) > BLOCK)
+        (has,) = until(holding)
+        assert has["function"] == "large"
+        assert (has["address"] is None) == (able.package is None)
+        assert (has["limit"] is not None) == (ex.backend == "dask")
+        if has["limit"] is not None:
+            assert BLOCK < has["memory"] <= has["resident"] < has["limit"]
+        points = until(lambda: ex._backend.use.points(0))  # type: ignore[union-attr]
+        assert max(point.memory for point in points[-20:] if point.memory == point.memory) > BLOCK
+    finally:
+        gate.touch()
     assert list(results) == [BLOCK]
 
 

@@ -72,7 +72,8 @@ changes of the item are lost, and are not found.
 
 The loop's variable and the names that the body binds have their last values afterwards; a line
 says which do not. `continue` ends an item, its value is None; `break` ends the loop: the items
-behind may have run, but nothing of them is done, and OUT ends with the item that breaks. Over an
+behind may have run. What they print, or write to files themselves, is there; nothing else of them
+is done, and OUT ends with the item that breaks. Over an
 iterator of the notebook's (a file, a generator), of which a plain loop leaves the rest, it is refused. When
 nothing is left of the items' values a line says so.
 

@@ -27,7 +27,7 @@ from .naming import call_of
 IDLE_SECONDS = 1.0  # after a cell, before what is still at hand counts as not asked for
 LOOK_SECONDS = 0.1  # between two looks; what fails together is told together
 SETTLED_SECONDS = 0.05  # until a thread that has settled a future lets go of it
-MOST_KEPT = 1000  # failures told apart
+MOST_KEPT = 1000  # failures told apart whose futures are gone, or as many as half of all
 MESSAGE = 300  # characters kept of an error's text
 
 _numbers = itertools.count(1)
@@ -69,6 +69,7 @@ class _Failure:
 
 _failures: dict[int, _Failure] = {}
 _by_future: dict[int, int] = {}  # numbers by the identity of futures
+_noted = 0  # since they were folded
 _cells = 0  # that run, one in another
 _idle_since: float | None = None  # None: a cell runs, or there are no cells
 _in_notebook = False
@@ -77,6 +78,7 @@ _looker: threading.Thread | None = None
 
 def note(future: Asked, error: BaseException) -> None:
     """A task has failed, and its future has no followers."""
+    global _noted
     if is_a(error, CancelledError):
         return
     if is_a(error, DependencyError):
@@ -88,8 +90,9 @@ def note(future: Asked, error: BaseException) -> None:
     with _lock:
         if not future._asks_to_be_seen:  # it was asked for since it ended
             return
-        if len(_failures) >= MOST_KEPT:
+        if _noted >= max(MOST_KEPT, len(_failures) // 2):  # not each time: their futures may all be at hand
             _fold()
+        _noted += 1
         number = next(_numbers)
         _failures[number], _by_future[id(future)] = failure, number
     if _in_notebook:
@@ -129,6 +132,8 @@ def forget(future: Asked, error: BaseException) -> None:
 
 def _fold() -> None:
     """Fold the failures whose futures are gone, by kind."""
+    global _noted
+    _noted = 0
     kinds: dict[tuple[int, str, str], _Failure] = {}
     for number, failure in list(_failures.items()):
         if not failure.gone:

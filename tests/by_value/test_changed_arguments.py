@@ -76,3 +76,9 @@ def test_it_is_said_once_and_not_of_kernel_objects() -> None:
         table: dict[Any, Any] = {}
         cellmill.parallel(executor=threads)(function)(table, "a").result(60)
         assert table == {"a": 1, "b": 2}
+
+
+def test_a_source_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = cellmill.parallel(defined("def tune(x, step):\n return x * step\n"))
+    monkeypatch.setattr("inspect.getsourcelines", lambda _: pytest.fail("it is read again"))
+    assert function.options(priority=3).options(retries=2).name == "tune"

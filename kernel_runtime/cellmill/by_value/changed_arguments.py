@@ -11,7 +11,9 @@ import ast
 import inspect
 import textwrap
 import types
+import weakref
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _METHODS = frozenset(
     (
@@ -35,34 +37,56 @@ _FUNCTIONS = frozenset(
 _CONTAINERS = (list, dict, set)
 
 
+class _Read(NamedTuple):
+    """What the source of a function says: its first line, the names that it binds and those that it hands back, and
+    the statements that change what names refer to.
+    """
+
+    first: int
+    bound: set[str]
+    given_back: set[str]
+    changes: list[tuple[str, ast.stmt]]
+
+
+_known: weakref.WeakKeyDictionary[types.CodeType, _Read | None] = weakref.WeakKeyDictionary()
+
+
 def changed_arguments(
     function: types.FunctionType, *, handed_back: bool = False
 ) -> dict[str, tuple[int, str]]:
     """Return, by parameter changed in place, the first such line number and its text; those that the function
     hands back only where ``handed_back``.
     """
-    definition = _definition(function)
-    if definition is None:
+    read = _read(function)
+    if read is None:
         return {}
-    first = inspect.getsourcelines(function)[1]
-    names = _parameters(function) - _bound(definition)
+    names = _parameters(function) - read.bound
     if not handed_back:
-        names -= _given_back(definition)
+        names -= read.given_back
     found: dict[str, tuple[int, str]] = {}
-    for name, node in _changes(definition):
+    for name, node in read.changes:
         if name in names:
-            found.setdefault(name, (first + node.lineno - 1, ast.unparse(node)))
+            found.setdefault(name, (read.first + node.lineno - 1, ast.unparse(node)))
     return found
 
 
-def _definition(function: types.FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def _read(function: types.FunctionType) -> _Read | None:
+    """Read the source of a function, or of the one that it wraps, once; None where there is none."""
     try:
-        lines, _ = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, TypeError, ValueError):
+        code = inspect.unwrap(function).__code__
+        if code not in _known:
+            _known[code] = _of_source(*inspect.getsourcelines(function))
+        return _known[code]
+    except (AttributeError, OSError, SyntaxError, TypeError, ValueError):
         return None
+
+
+def _of_source(lines: list[str], first: int) -> _Read | None:
+    tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = tree.body[0] if tree.body else None
-    return definition if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    return _Read(first, _bound(definition), _given_back(definition), list(_changes(definition)))
 
 
 def _parameters(function: types.FunctionType) -> set[str]:

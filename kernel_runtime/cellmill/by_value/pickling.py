@@ -79,9 +79,25 @@ class Pickler(cloudpickle.Pickler):
     board: generators.Board | None = None
     caches = True
 
+    def __init__(
+        self,
+        file: Any,
+        protocol: int | None = None,
+        buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
+    ) -> None:
+        of_cloudpickle, usual = cloudpickle.Pickler.dispatch_table.maps
+        self.dispatch_table = {
+            **usual,
+            **of_cloudpickle,
+        }  # the two in a chain are asked for each object, slowly
+        super().__init__(file, protocol, buffer_callback)
+        self._usual: set[type] = set()  # classes of which all objects are pickled in the usual way
+
     def reducer_override(self, obj: Any) -> Any:
         """See `pickle.Pickler`."""
         kind = type(obj)
+        if kind in self._usual:
+            return NotImplemented
         if kind is object:
             return sentinels.reduced(obj)
         if kind is MethodType:
@@ -138,7 +154,21 @@ class Pickler(cloudpickle.Pickler):
                 arguments = arguments[:-2]
             arguments = (*arguments, None, None)
             return _class_named, (maker, arguments, identity, version), state, None, None, _complete_class
+        if reduced is NotImplemented and _are_alike(kind):
+            self._usual.add(kind)
         return reduced
+
+
+def _are_alike(kind: type) -> bool:
+    """Whether what is true of one object of a class is true of all: not of classes, modules, and what has a way of its
+    own to be pickled, such as arrays, molecules and generators of random numbers.
+    """
+    return (
+        bool(kind.__flags__ & 1 << 9)
+        and not issubclass(kind, (type, ModuleType))
+        and kind.__reduce_ex__ is object.__reduce_ex__
+        and kind.__reduce__ is object.__reduce__
+    )
 
 
 _MISSING = object()

@@ -392,3 +392,22 @@ def test_functions_in_c_are_stopped_between_elements(pool: Executor) -> None:
     with pytest.raises(CancelledError):
         list(results)
     assert list(pool.map(abs, [-1, 2])) == [1, 2]
+
+
+def test_state_that_was_looked_through_for_a_call_is_not_again_for_maps(
+    pool: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = {i: [i] for i in range(1000)}
+
+    def look_up(key: int) -> int:
+        return table[key][0]
+
+    def growing() -> Iterator[int]:
+        for i in range(990, 1010):
+            table[i] = [-i]
+            yield i
+
+    monkeypatch.setattr("cellmill.backends.scheduled.watching.capture", lambda _: pytest.fail("once more"))
+    assert list(pool.map(look_up, range(5))) == list(range(5))
+    assert list(pool.map(look_up, [3, 4])) == [3, 4]
+    assert list(pool.map(look_up, growing())) == [-i for i in range(990, 1010)]

@@ -138,6 +138,15 @@ class FunctionTable:
         entry = self._entry_of(function)
         return entry.captured if entry is not None else NONE
 
+    def capture_of(self, function: Any, number: int) -> Capture | None:
+        """What a function refers to, as its version with this number has it; None: that is not its present one, or not
+        kept.
+        """
+        with self._lock:
+            entry = self._entry_of(function)
+            present = type(entry) is Entry and entry.version is not None and entry.version.number == number
+            return entry.capture if entry is not None and present else None
+
     def pin(self, function: Any) -> Pinned:
         """Return the present function, kept until `unpin`; number 0: not sent by itself.
 

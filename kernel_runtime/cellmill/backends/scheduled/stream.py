@@ -148,14 +148,15 @@ class Stream:
         with self._lock:
             self.sent -= counted
 
-    def renew(self, key: int) -> None:
-        """Use the function's present state from this element of a map on."""
+    def renew(self, key: int) -> int:
+        """Use the function's present state from this element of a map on; return its number."""
         number, generators, self.captured = self.host.functions.pin(self.function)
         weakref.finalize(self, self.host.functions.unpin, number).atexit = False
         with self._lock:
             self._renewed.append(key)
             self._numbers.append(number)
             self._generators.append(generators)
+        return number
 
     def number_for(self, keys: Sequence[Any]) -> int:
         """The function's number for a chunk with these elements."""

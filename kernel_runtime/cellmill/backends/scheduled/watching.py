@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...by_value.capture import capture
+from ...by_value.capture import Capture, capture
 from ...diagnostics import notices
 from ...serialization.function_code import function_name
 from .stream import Stream
@@ -15,13 +15,17 @@ class Watch:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self.capture = capture(stream.function)
+        self.capture = self._sent_as(stream.number)
         self._said = False
+
+    def _sent_as(self, number: int) -> Capture:
+        """The state that was sent under this number, which the table has mostly noted: a walk through it is long."""
+        function = self._stream.function
+        return self._stream.host.functions.capture_of(function, number) or capture(function)
 
     def look(self, key: int) -> None:
         """The input's code has run and changed something, which holds from this element on."""
-        self._stream.renew(key)
-        self.capture = capture(self._stream.function)
+        self.capture = self._sent_as(self._stream.renew(key))
 
     def look_between(self, *, last: bool, several: bool) -> None:
         """Before more results are read. ``last``: there are none; ``several`` were read since the look before.

@@ -104,6 +104,7 @@ LAYERS = [
         "diagnostics.failure_counts",
         "diagnostics.failing_lines",
     },
+    {"serialization.class_parts"},
     {"serialization.shared", "serialization.error_parts", "serialization.read_only"},
     {
         "serialization.preview",

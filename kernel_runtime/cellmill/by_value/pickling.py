@@ -50,6 +50,11 @@ def changes_of(cls: type, /) -> Callable[[], str | None]:
     return lambda: "it"
 
 
+# What a class is reduced to that went by value before, set by `class_parts`; None: what it is by itself.
+def part_of(cls: type, /) -> tuple[Any, ...] | None:
+    return None
+
+
 main_of_worker: ModuleType | None = None  # where the plain pickle of a task looks for classes of cells
 
 
@@ -73,11 +78,12 @@ class Pickler(cloudpickle.Pickler):
     """Functions and classes by value where workers cannot import them.
 
     ``board``: where generators of random numbers are noted, if stand-ins are to go in their places. ``caches``: with
-    what objects keep of earlier questions.
+    what objects keep of earlier questions. ``parts``: classes are pickled by themselves.
     """
 
     board: generators.Board | None = None
     caches = True
+    parts = False
 
     def __init__(
         self,
@@ -98,6 +104,8 @@ class Pickler(cloudpickle.Pickler):
         kind = type(obj)
         if kind in self._usual:
             return NotImplemented
+        if self.parts and issubclass(kind, type) and obj in _complete and (part := part_of(obj)) is not None:
+            return part
         if kind is object:
             return sentinels.reduced(obj)
         if kind is MethodType:
@@ -256,6 +264,22 @@ def _dumps(
     return target.getvalue()
 
 
+def dumps_in_parts(
+    value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any], kind: type[Pickler] = Pickler
+) -> bytes:
+    """The pickle of a call or result, by this kind of pickler: classes in it are pickled by themselves."""
+    target = io.BytesIO()
+    pickler = kind(target, protocol=5, buffer_callback=buffer_callback)
+    pickler.parts = True
+    pickler.dump(value)
+    return target.getvalue()
+
+
+def name_of(cls: type) -> tuple[str, str]:
+    """Return the (identity, present version) of a class that is pickled by value."""
+    return _name_of(cls, _by_value._get_or_create_tracker_id(cls))
+
+
 def _name_of(cls: type, identity: str) -> tuple[str, str]:
     """Return the (identity, present version) of a class that is pickled by value."""
     with _lock:
@@ -293,6 +317,13 @@ def _class_named(maker: Callable[..., type], arguments: tuple[Any, ...], identit
             ):
                 setattr(main_of_worker, found.__qualname__, found)
         return found
+
+
+def whole_class(identity: str, version: str) -> type | None:
+    """The class of this name here, if there is one that has all of its attributes."""
+    with _lock:
+        found = _original(identity, version) or _copies.get((identity, version))
+        return found if found is not None and found in _complete else None
 
 
 def _original(identity: str, version: str) -> type | None:

@@ -21,7 +21,7 @@ import cloudpickle
 
 from ..by_value import methods, molecules, replacements, sentinels, subclasses, unsettled, views
 from ..by_value.pickle_texts import texts_of
-from ..by_value.pickling import dumps
+from ..by_value.pickling import dumps_in_parts
 from ..errors import PayloadError, in_words, text_of
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
@@ -217,7 +217,7 @@ def encode(value: Any) -> Encoded:
         buffers.clear()
         if inputs.again is not None:
             inputs.again()
-        return (inputs.thawing or dumps)(value, keep)
+        return (inputs.thawing or dumps_in_parts)(value, keep)
 
     with views.kept(shared):
         return Encoded(unsettled.at_one_moment(pickled), buffers)

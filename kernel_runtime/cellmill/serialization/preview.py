@@ -11,6 +11,7 @@ from typing import Any
 
 from ..by_value import class_making, pickling, subclasses
 from ..diagnostics.short_text import name_of_future
+from .class_parts import class_of
 from .payload import labelled, load_input, opened, same
 from .piece_loading import load_bares, load_part, load_piece
 from .shared import load_share
@@ -102,6 +103,10 @@ def _class_of_any_version(maker: Any, arguments: tuple[Any, ...], *_: Any) -> An
     return maker(*arguments) if maker is _class_of_a_cell else _OfACell()
 
 
+def _class_by_itself(_: str, __: str, data: bytes) -> Any:
+    return preview_piece(data)
+
+
 def _empty(_: Any, kind: Any) -> Any:
     return kind()
 
@@ -169,6 +174,8 @@ class _Previewer(pickle.Unpickler):
             return _Share
         if module == class_making.__name__:
             return _class_of_a_cell
+        if module == class_of.__module__ and name == class_of.__name__:
+            return _class_by_itself
         if module == subclasses.__name__:
             return {"_empty": _empty, "_of": _of}.get(name, _filled)
         if module == pickling.__name__:

@@ -20,7 +20,7 @@ from ..by_value import pickling, subclasses, unsettled, views
 from ..by_value.import_log import is_installed
 from ..errors import text_of
 from ..randomness.generators import Board
-from . import payload
+from . import class_parts, payload
 
 _DEEPEST, _MOST_PARTS, _MOST_NAMES = 3, 100, 5
 _PARTS = (list, tuple, set, frozenset)
@@ -90,9 +90,7 @@ class _ThawingPickler(pickling.Pickler):
 
 def thawed(value: Any, keep: Callable[[pickle.PickleBuffer], bool]) -> bytes:
     """The pickle of a result: arrays in it that tasks share are its owner's to write to."""
-    target = io.BytesIO()
-    _ThawingPickler(target, protocol=5, buffer_callback=keep).dump(value)
-    return target.getvalue()
+    return class_parts.dumps_in_parts(value, keep, _ThawingPickler)
 
 
 def encode(

@@ -26,7 +26,7 @@ def test_a_class_is_pickled_once_for_many_calls(pool: Executor, monkeypatch: pyt
         return count.more()
 
     packed, pack = [], class_parts._packed
-    monkeypatch.setattr(class_parts, "_packed", lambda cls, version: packed.append(cls) or pack(cls, version))
+    monkeypatch.setattr(class_parts, "_packed", lambda cls, name: packed.append(cls) or pack(cls, name))
     for step in (1, 5):
         packed.clear()
         for n in range(5):

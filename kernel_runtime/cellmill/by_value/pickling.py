@@ -41,7 +41,9 @@ _originals: weakref.WeakValueDictionary[str, type] = weakref.WeakValueDictionary
 _copies: weakref.WeakValueDictionary[tuple[str, str], type] = weakref.WeakValueDictionary()
 _names: weakref.WeakKeyDictionary[type, tuple[str, str]] = weakref.WeakKeyDictionary()  # of copies
 _complete: weakref.WeakSet[type] = weakref.WeakSet()
-_present: OrderedDict[str, _Present] = OrderedDict()
+_present: OrderedDict[str | tuple[str, str], _Present] = (
+    OrderedDict()
+)  # by identity; copies by identity and version
 
 
 # What tells whether a class has changed, set by `capture`, which pickles what it cannot compare otherwise. Without it
@@ -289,13 +291,14 @@ def _name_of(cls: type, identity: str) -> tuple[str, str]:
         else:
             _originals[identity] = cls
             _complete.add(cls)
-        found = _present.get(identity)
+        known_as = copied or identity  # there are several copies of one class
+        found = _present.get(known_as)
         if found is not None and found.changed() is None:
             return identity, found.version
         version = copied[1] if copied is not None and found is None else f"{os.getpid()}.{next(_numbers)}"
         # known before the walk, which pickles what refers to the class
-        _present[identity] = _Present(version, lambda: None)
-        _present[identity] = _Present(version, changes_of(cls))
+        _present[known_as] = _Present(version, lambda: None)
+        _present[known_as] = _Present(version, changes_of(cls))
         if copied is not None:
             _copies[identity, version] = cls  # also where others hand it back
         if len(_present) > MOST_CLASSES:

@@ -23,41 +23,40 @@ LARGEST = 64 << 10  # bytes; what is larger is sent with the large buffers in it
 class _Part(NamedTuple):
     """The pickle of one version of a class, and what goes by value in it; no data: it cannot be by itself."""
 
-    version: str
     data: bytes | None
     met: tuple[Any, ...] = ()
 
 
-_parts: OrderedDict[str, _Part] = OrderedDict()  # by the identities of classes
+_parts: OrderedDict[tuple[str, str], _Part] = OrderedDict()  # by the identities and versions of classes
 
 
 def _part_of(cls: type, /) -> tuple[Any, ...] | None:
     """Return what a class that went by value before is reduced to in a call or result; None: what it is by itself."""
-    identity, version = pickling.name_of(cls)
-    found = _parts.get(identity)
-    if found is None or found.version != version:
-        found = _parts[identity] = _packed(cls, version)
+    name = pickling.name_of(cls)
+    found = _parts.get(name)
+    if found is None:
+        found = _parts[name] = _packed(cls, name)
         if len(_parts) > MOST_KEPT:
             _parts.popitem(last=False)
     if found.data is None:
         return None
     if meeting.met is not None:
         meeting.met.extend(found.met)
-    return class_of, (identity, version, found.data)
+    return class_of, (*name, found.data)
 
 
-def _packed(cls: type, version: str) -> _Part:
+def _packed(cls: type, name: tuple[str, str]) -> _Part:
     before = meeting.met, inputs.packing, inputs.foreign
     met: list[Any] = []
     meeting.met, inputs.packing, inputs.foreign = met, _refuse, _refuse
     try:
         data = pickling.dumps(cls)
     except Exception:  # it is told where the call or result is pickled
-        return _Part(version, None)
+        return _Part(None)
     finally:
         meeting.met, inputs.packing, inputs.foreign = before
-    small = len(data) <= LARGEST and pickling.name_of(cls)[1] == version
-    return _Part(version, data, tuple(met)) if small else _Part(version, None)
+    small = len(data) <= LARGEST and pickling.name_of(cls) == name
+    return _Part(data, tuple(met)) if small else _Part(None)
 
 
 def _refuse(_: Any) -> Any:

@@ -18,6 +18,7 @@ import cellmill
 from cellmill.serialization import payload
 from cellmill.serialization.payload import Encoded
 from tests.support.helpers import comes_down
+from tests.support.stops import each_step
 
 numpy = pytest.importorskip("numpy")
 
@@ -77,6 +78,16 @@ def test_arguments(keeper: proxies.Keeper) -> None:
     assert (found == array).all()  # what is mapped stays readable
     with pytest.raises(cellmill.PayloadError, match="not in the store"):
         there(reference)
+
+
+def test_stop_while_arguments_are_put(keeper: proxies.Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    encoded = payload.encode(b"x" * 20_000)
+    keeper.put(encoded)  # what only the first one does is another matter
+    for step in each_step(1, lambda step: lambda: keeper.put(encoded)):
+        assert not said, step
+        assert comes_down(lambda: keeper.outstanding, 0), step
 
 
 def test_a_result_is_read_when_it_is_asked_for(keeper: proxies.Keeper) -> None:

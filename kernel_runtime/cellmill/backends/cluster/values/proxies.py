@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import BackendError, DependencyError, UsageError, WorkerLostError, in_words
+from ....process_context.interrupts import uninterrupted
 from ....serialization import payload
 from ....serialization.payload import BUFFER_MIN, Encoded
 from ....task import memory_of
@@ -136,7 +137,9 @@ class Keeper:
         key = stores.put(self._connector, encoded, self.token)
         if key is None:
             return encoded, None
-        return self.outside.reference(key, encoded.content, kept=False), Lease(self, key, encoded.content)
+        with uninterrupted():  # a lease that is half made cannot be released
+            lease = Lease(self, key, encoded.content)
+        return self.outside.reference(key, encoded.content, kept=False), lease
 
     def counted(self, change: int) -> None:
         with self._counting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import sys
 import time
@@ -78,6 +80,18 @@ def test_the_replacement_has_another_name() -> None:
     assert set(cluster.worker_spec).isdisjoint({0, again})
     assert len(cluster.worker_spec) == 2
     assert set(cluster.worker_spec.values()) == {"how"}
+
+
+def test_the_end_of_one_lets_no_other_write_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    monkeypatch.setattr(logging.getLogger("distributed"), "handlers", [handler])
+    with Executor(1, backend="dask", processes=False):
+        other = Executor(1, backend="dask", processes=False)
+    assert other.submit(abs, -3).result(SECONDS) == 3
+    other.shutdown()
+    assert text.getvalue() == ""
+    assert handler.level == logging.NOTSET
 
 
 def test_another_worker_stands_in_for_one_that_is_stopped() -> None:

@@ -23,7 +23,7 @@ from .dask_inputs import refer
 from .dask_left import DaskStore
 from .dask_options import check_options, check_script, check_security, imported, own_settings, unreached
 from .dask_own import OwnWorkers, let_spawn
-from .dask_quiet import large_message, leave
+from .dask_quiet import large_message, leave, silent
 from .dask_releases import Releases
 from .dask_values import HeldByDask
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
@@ -66,6 +66,7 @@ class DaskEngine:
         self._client: Any = None
         self._cluster: Any = None
         self._own: OwnWorkers | None = None
+        self._silence = contextlib.ExitStack()
         self._own_client = True
         self._folder = ""
         self._lanes: Lanes | None = None
@@ -115,6 +116,8 @@ class DaskEngine:
         return workers
 
     def _begin(self, settings: dict[str, Any]) -> None:
+        if "silence_logs" not in self._options:
+            self._silence.enter_context(silent())
         self._cluster = self._distributed.LocalCluster(**settings)
         self._client = self._distributed.Client(self._cluster, set_as_default=False, timeout=START_SECONDS)
 
@@ -180,6 +183,7 @@ class DaskEngine:
         if self._cluster is not None:
             with contextlib.suppress(Exception):
                 self._cluster.close(timeout=CLOSE_SECONDS)
+        self._silence.close()
         if self._folder:
             folders.remove(self._folder)
 

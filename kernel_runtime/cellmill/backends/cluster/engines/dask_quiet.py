@@ -13,6 +13,32 @@ _THRESHOLD = "distributed.admin.large-graph-warning-threshold"
 _SMALL = 1 << 20  # bytes: smaller messages bring no warning
 _MARGIN = 1 << 20  # of what a message has beside its data
 _lock = threading.Lock()
+_clusters = 0  # of our own
+_levels: dict[logging.Handler, int] = {}  # that handlers of Dask's log had before the first of them
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Keep Dask's log from the terminal until the last of our clusters has ended: what Dask has for this ends with the
+    first.
+    """
+    global _clusters
+    with _lock:
+        if not _clusters:
+            handlers = logging.getLogger("distributed").handlers
+            _levels.update((each, each.level) for each in handlers if isinstance(each, logging.StreamHandler))
+        _clusters += 1
+        for handler in _levels:
+            handler.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        with _lock:
+            _clusters -= 1
+            if not _clusters:
+                for handler, level in _levels.items():
+                    handler.setLevel(level)
+                _levels.clear()
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-import cellmill
+import cellmill.dask
 from cellmill import BackendError, Executor, WorkerLostError
 from cellmill.backends.cluster.engines import dask, dask_buffers
 from cellmill.backends.cluster.remote import entry
@@ -156,6 +156,7 @@ def _others(i: int) -> int:
 
 def test_a_worker_of_several_threads() -> None:
     """Each of them is a worker, which runs one task at a time."""
+    array = pytest.importorskip("dask.array")
     with (
         local_cluster(n_workers=1, threads_per_worker=3) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -165,6 +166,10 @@ def test_a_worker_of_several_threads() -> None:
             assert {f.result(SECONDS) for f in futures} == {0}
         with Executor(backend=client) as ex:
             assert ex.max_workers == 3
+            with cellmill.dask.scheduler(
+                ex
+            ):  # while one of them imports the package, none calls what it has so far
+                assert (array.arange(100, chunks=10) ** 2).sum().compute() == 328350
             futures = [ex.submit(_others, i) for i in range(500)]
             assert {f.result(SECONDS) for f in futures} <= {0, 1, 2}
             assert len(ex.run_on_workers(os.getpid)) == 3

@@ -31,6 +31,7 @@ from .aside import take_place, wait_aside
 from .chunks import NO_ELEMENT, run_chunk
 from .context import RemoteContext
 from .functions import KnownFunctions
+from .imports import wait_for_imports
 from .output import OutputCapture
 from .turns import Turn, turns
 from .visit import Visit, learn
@@ -189,6 +190,9 @@ class RemoteRunner:
                         function = self.known.load(number)
                     if size:
                         args = arguments(data, place, size, inputs)
+                    if self.context.own_process:
+                        wait_for_imports()
+                    if size:
                         started = now()
                     if type(args) is dict:
                         with (

@@ -219,12 +219,13 @@ def _told(failures: list[_Failure]) -> str:
     first, count = failures[0], sum(failure.count for failure in failures)
     name = first.call or "a task"
     what = f"{first.kind}: {first.message}" if first.message else first.kind
+    what = what if what.endswith((".", "!", "?")) else f"{what}."
     if count == 1:
         comma = "," if ", task" in name else ""
-        text = f"cellmill: {name}{comma} failed, and its result was not asked for: {what}. "
+        text = f"cellmill: {name}{comma} failed, and its result was not asked for: {what} "
     else:
         of = f" of {first.function}" if first.function else ""
-        text = f"cellmill: {count:,} tasks{of} failed, and their results were not asked for; first {name}: {what}. "
+        text = f"cellmill: {count:,} tasks{of} failed, and their results were not asked for; first {name}: {what} "
     number = first.call.partition(", task #")[2]
     if _in_notebook and number and first.gone:
         more = f"To see it fail under the debugger: %cellmill debug {number}."

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
+from cellmill.backends.map_iterator import woken
 from tests.contract.abilities import later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -98,6 +99,23 @@ def test_the_event_loop_goes_on_meanwhile(ex: Executor, gate: Gate) -> None:
         return [await pending, *[x async for x in results]]
 
     assert asyncio.run(read()) == ["a", "b"]
+
+
+def test_a_reader_that_is_cancelled_as_it_is_woken_ends() -> None:
+    async def read(passes: int) -> bool:
+        given: list[Any] = []
+        reader = asyncio.ensure_future(woken(lambda: False, given.append))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        given[0]()
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        reader.cancel()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return reader.cancelled()
+
+    assert [asyncio.run(read(passes)) for passes in range(5)] == [True] * 5
 
 
 @later

@@ -177,8 +177,12 @@ async def woken(came: Callable[[], bool], tell: Callable[[Callable[[], object] |
     tell(wake)
     try:
         while not came():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stirred.wait(), LONGEST_SLEEP_S)
+            # not `wait_for`: before Python 3.12 it loses a cancellation that comes together with what it waits for
+            late = loop.call_later(LONGEST_SLEEP_S, stirred.set)
+            try:
+                await stirred.wait()
+            finally:
+                late.cancel()
             stirred.clear()
     finally:
         tell(None)

@@ -35,6 +35,8 @@ MOMENT = 0.1  # in the first milliseconds of a cell a kernel loses Stop, with an
 class Stage:
     """A kernel, and a pipe by which its tasks tell that they have begun."""
 
+    error = "KeyboardInterrupt"  # what a cell ends with
+
     def __init__(self, notebook: Notebook, folder: Path) -> None:
         self.notebook = notebook
         path = folder / "said"
@@ -68,7 +70,7 @@ class Stage:
         self.notebook.manager.interrupt_kernel()
         self.notebook.finish(output)
         assert output.error is not None, output.stdout
-        assert output.error["ename"] == "KeyboardInterrupt", output.traceback
+        assert output.error["ename"] == self.error, output.traceback
         return output
 
     def goes_on(self, same_workers: bool) -> None:
@@ -119,6 +121,37 @@ WAITING = {
 def test_while_the_cell_waits(stage: Stage, cell: str) -> None:
     stage.press(cell)
     stage.goes_on(same_workers=True)
+
+
+AWAITING = {
+    "a future": "await fs[0]",
+    "a gathering": "await asyncio.gather(*fs)",
+    "a thread": "await asyncio.to_thread(fs[0].result)",
+    "a map": "async for _ in ex.map(sleep, [0]): pass",
+}
+
+
+@pytest.mark.parametrize("cell", AWAITING.values(), ids=AWAITING.keys())
+def test_while_the_cell_awaits(stage: Stage, cell: str) -> None:
+    """Its other tasks end too. The event loop hears Stop when it turns, with and without Cellmill."""
+    stage.error = "CancelledError"
+    turns = "import asyncio\nasync def turn():\n    while True: await asyncio.sleep(0.01)\n"
+    stage.press(
+        f"{turns}turning = asyncio.create_task(turn())\nfs = [ex.submit(sleep) for _ in range(9)]\n{cell}",
+        tasks=2,
+    )
+    stage.notebook.run("turning.cancel()\nconcurrent.futures.wait(fs, 30)").ok()
+    assert stage.notebook.value("all(f.cancelled() for f in fs)") == "True"
+    stage.goes_on(same_workers=True)
+
+
+def test_a_task_of_asyncio_that_was_cancelled_is_no_stop(stage: Stage) -> None:
+    output = stage.notebook.run(
+        "import asyncio\nf = ex.submit(lambda: (time.sleep(0.2), 'good')[-1])\n"
+        "own = asyncio.create_task(asyncio.sleep(60))\nown.cancel()\nawait own"
+    )
+    assert output.error is not None
+    assert (output.error["ename"], stage.notebook.value("f.result(30)")) == ("CancelledError", "'good'")
 
 
 def test_what_waited_and_what_ran_is_cancelled(stage: Stage) -> None:

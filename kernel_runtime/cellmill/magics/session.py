@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 import threading
@@ -159,7 +160,7 @@ class _Stop:
             self._stop()
 
     def _stop_and_show(self, *args: Any, **how: Any) -> None:
-        if how.get("running_compiled_code") and isinstance(sys.exc_info()[1], KeyboardInterrupt):
+        if how.get("running_compiled_code") and _is_stop(sys.exc_info()[1]):
             with contextlib.suppress(KeyboardInterrupt):  # pressed twice: the end of the cell stops the rest
                 self._stop()
         if how.get("running_compiled_code"):
@@ -173,6 +174,15 @@ class _Stop:
         if self._stopped != cell:
             cellmill.run_registry.stop_cell()
             self._stopped = cell
+
+
+def _is_stop(error: BaseException | None) -> bool:
+    """Whether a cell ends by Stop: ipykernel cancels the asyncio task of a cell that awaits."""
+    if isinstance(error, asyncio.CancelledError):
+        with contextlib.suppress(RuntimeError):  # no event loop runs
+            task = asyncio.current_task()
+            return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _warm_up() -> None:

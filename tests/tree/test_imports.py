@@ -57,6 +57,7 @@ LAYERS = [
         "randomness.generators",
         "randomness.given",
         "serialization.fixed",
+        "serialization.synchronizers",
         "diagnostics.signatures",
         "diagnostics.short_text",
         "diagnostics.lasting_ids",

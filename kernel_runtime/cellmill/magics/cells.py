@@ -16,6 +16,7 @@ from cellmill.by_value.pickling import dumps
 from cellmill.errors import PayloadError
 from cellmill.magics.body import ITEM, VALUE
 from cellmill.magics.lines import UsageError
+from cellmill.serialization import synchronizers
 
 _READS = frozenset(
     {
@@ -173,7 +174,9 @@ def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | 
             ]
             where = f"line {min(lines)}: " if lines else ""
             what = f"the cell uses {name}, which cannot be sent to a worker"
-            cure = "Make it inside the cell, or once per worker with @cellmill.per_worker"
+            cure = synchronizers.advice(value).removesuffix(".") or (
+                "Make it inside the cell, or once per worker with @cellmill.per_worker"
+            )
             return PayloadError(f"{where}{what} ({type(error).__name__}: {error}). {cure}")
     return None
 

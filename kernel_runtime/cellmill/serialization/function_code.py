@@ -27,7 +27,7 @@ from ..by_value.worker_data import put_own
 from ..diagnostics.short_text import counted
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
-from . import payload, read_only
+from . import payload, read_only, synchronizers
 from .shared import ShareError, packing
 
 
@@ -123,12 +123,12 @@ def _culprit(function: Any) -> tuple[str, str]:
 
 
 def _advice(name: str, value: Any) -> str:
-    """Return advice for objects that belong to the kernel and cannot be made in a worker; "" for others."""
+    """Return advice for objects that are of no use where a worker makes its own; "" for others."""
     if type(value) is contextvars.ContextVar:
         return f"Context variables stay in the kernel: pass {name}.get() as an argument."
     owner = type(getattr(value, "__self__", value)).__module__.partition(".")[0]
     if owner not in ("IPython", "ipykernel"):
-        return ""
+        return synchronizers.advice(value)
     if name in ("exit", "quit"):
         return "It ends the notebook's kernel: leave the function with return, or raise an exception."
     return "There is no IPython in a worker: use it in a cell, with the results of the tasks."

@@ -23,6 +23,7 @@ from ..by_value import methods, molecules, replacements, sentinels, subclasses, 
 from ..by_value.pickle_texts import texts_of
 from ..by_value.pickling import dumps_in_parts
 from ..errors import PayloadError, in_words, text_of
+from . import synchronizers
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
@@ -279,17 +280,22 @@ def explain_argument(
     kwargs: dict[str, Any],
     error: BaseException,
     passed: Passed = (),
+    owner: Any = None,
 ) -> PayloadError:
-    """Find the argument that cannot be pickled and say so; errors of the kinds ``passed`` end the search."""
+    """Find the argument that cannot be pickled and say so; errors of the kinds ``passed`` end the search.
+
+    ``owner``: the object whose method is called.
+    """
     named = [(f"argument {i + 1}", a) for i, a in enumerate(args)] + [
         (f"argument {k!r}", v) for k, v in kwargs.items()
     ]
-    culprit, inside = f"the arguments of {function}", ""
-    for name, value in named:
+    culprit, inside, advice = f"the arguments of {function}", "", ""
+    for name, value in [*named, ("the object", owner)]:
         found = _problem(value, passed)
         if found is not None:
             culprit = f"{name} of {function}, a {type(value).__name__},"
             inside, error = _inside(value, found, passed)
+            advice = synchronizers.advice(value)
             break
     if isinstance(error, MemoryError):
         return PayloadError(
@@ -301,6 +307,8 @@ def explain_argument(
         return PayloadError(
             f"{culprit} cannot be sent to a worker: {_TOO_DEEP.format(where='before the call')}"
         )
+    if advice:
+        return PayloadError(f"{culprit} cannot be sent to a worker. {advice}")
     return PayloadError(
         f"{culprit} cannot be sent to a worker: {inside}{in_words(error, passed)}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "

@@ -1,0 +1,59 @@
+"""Locks, queues and the like: what is said of one that a task is to use is true, and helps."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.managers
+import queue
+import threading
+from typing import Any
+
+import pytest
+
+from cellmill import Executor, PayloadError
+from cellmill.serialization import synchronizers
+from tests.support import tasks
+
+MANAGED = {
+    "Lock": threading.Lock(),
+    "RLock": threading.RLock(),
+    "Event": multiprocessing.Event(),
+    "Condition": threading.Condition(),
+    "Semaphore": threading.Semaphore(),
+    "Barrier": threading.Barrier(2),
+    "Queue": queue.LifoQueue(),
+    "Value": multiprocessing.Value("i", 0),
+    "Array": multiprocessing.Array("i", 2),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), MANAGED.items(), ids=MANAGED)
+def test_a_manager_has_one_that_tasks_share(pool: Executor, name: str, value: Any) -> None:
+    with pytest.raises(PayloadError, match=rf"argument 1 of same, .* Tasks share manager\.{name}\(\)"):
+        pool.submit(tasks.same, value)
+    with pytest.raises(PayloadError, match=rf"refers to 'value', .* Tasks share manager\.{name}\(\)"):
+        pool.submit(lambda: value)
+    assert hasattr(multiprocessing.managers.SyncManager, name)
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def double(self, x: int) -> int:
+        return 2 * x
+
+
+def test_what_holds_one_is_made_in_each_worker() -> None:
+    assert synchronizers.advice(Holder()) == synchronizers.advice(threading.Thread()) == ""
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_the_object_of_a_method_is_named(pool: Executor, each: bool) -> None:
+    """Its arguments, of which nothing is wrong, were blamed."""
+    with pytest.raises(PayloadError) as caught:
+        list(pool.map(Holder().double, [1, 2])) if each else pool.submit(Holder().double, 1)
+    words = "the object of Holder.double, a Holder, cannot be sent to a worker: in it, .lock is a lock. "
+    assert str(caught.value).startswith(words)
+    with pytest.raises(PayloadError, match=r"the object of Queue.put, a Queue, .* Tasks share manager.Queue"):
+        pool.submit(queue.Queue[int]().put, 1)

@@ -105,9 +105,9 @@ def pack(
     except BaseException as error:  # an object that exits when it is pickled does not end the notebook
         # Stop ends the search for the culprit, too: nothing is told in its place.
         passed = (KeyboardInterrupt,)
-        owner = None if type(function) is FunctionType else getattr(function, "__self__", function)
         name = function_name(function)
-        raise payload.explain_argument(name, args, kwargs, error, passed, owner) from error
+        its = None if type(function) is FunctionType else getattr(function, "__self__", function)
+        raise payload.explain_argument(name, args, kwargs, error, passed, its) from error
     finally:
         here.packing, here.foreign, here.again = before
     if inputs.shares:

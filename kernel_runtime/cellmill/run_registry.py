@@ -56,6 +56,7 @@ _records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
 _ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what they printed may be heard late
 _lock = threading.RLock()  # a collected map may end its run while this thread holds it
 _epoch = 0
+_stopped_from = 0  # the epoch of the cell that Stop ends: cells within it, or beside it, have later ones
 _cell = ""  # the present cell as a person calls it: In[3]
 _source = 0  # the same for cells with the same text; 0: outside of notebooks
 _watchers: weakref.WeakSet[CellWatcher] = weakref.WeakSet()
@@ -419,7 +420,7 @@ def finish_all(backend: object) -> None:
 def stop_cell() -> int:
     """The present cell was interrupted: stop the runs it began; how many tasks that were."""
     with _lock:
-        runs = [run for run in _active.values() if run.epoch == _epoch]
+        runs = [run for run in _active.values() if run.epoch >= _stopped_from]
         backends = list(_stopped_with_cells)
     with cancelling(STOP):
         return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
@@ -448,24 +449,27 @@ def epoch() -> int:
     return _epoch
 
 
-def bump_epoch(cell: str = "", text: str = "") -> None:
+def bump_epoch(cell: str = "", text: str = "", within: bool = False) -> None:
     """A new cell execution begins: functions are looked at anew and single calls get a new run.
 
-    ``cell`` is its name for records, ``text`` its code.
+    ``cell`` is its name for records, ``text`` its code. ``within``: it is a part of the cell that runs, which
+    Stop ends as a whole.
 
     Runs of single calls from earlier cells are closed once all their tasks are over.
     """
-    global _cell, _epoch, _source
+    global _cell, _epoch, _source, _stopped_from
     begun = origin.begin_cell(_epoch + 1)
     for listener in list(cell_listeners):
         listener.new_cell(begun)
     with _lock:
         _epoch += 1
+        if not within:
+            _stopped_from = _epoch
         _cell, _source = cell, hash(text) if text else 0
         stale = [run for run in _active.values() if run.open_ended]
         backends = list(_stopped_with_cells)
     for backend in backends:
-        backend.begin_cell()
+        backend.begin_cell(within)
     for run in stale:
         if run.finished:
             run.finish()

@@ -307,3 +307,25 @@ def test_the_status_shows_what_is_stopping(stage: Stage) -> None:
     assert with_end.ok().stdout == "CancelledError\n"
     assert notebook.value("f") == "<cellmill.Future cancelled>"
     stage.goes_on(same_workers=True)
+
+
+def test_cells_that_a_cell_runs_end_with_it(stage: Stage) -> None:
+    """As `%rerun`, macros and notebooks that are run in a cell do; what was begun before them ends, too."""
+    stage.notebook.run("shell = get_ipython()\nfs = []").ok()
+    cell = "fs += [ex.submit(sleep) for _ in range(9)] + list(map(cellmill.parallel(sleep), range(9)))\n"
+    stage.press(f"{cell}shell.run_cell('1 + 1')\nfs[0].result()", tasks=2)
+    stage.notebook.run("concurrent.futures.wait(fs, 30)").ok()
+    assert stage.notebook.value("len(fs), all(f.cancelled() for f in fs)") == "(18, True)"
+    stage.goes_on(same_workers=True)
+
+
+def test_a_cell_of_a_subshell_does_not_keep_stop_from_the_tasks(stage: Stage) -> None:
+    with stage.notebook.subshell() as beside:
+        output = stage.notebook.start("fs = [ex.submit(sleep) for _ in range(9)]\nfs[0].result()")
+        stage.said()
+        stage.notebook.finish(beside("1 + 1"))
+        stage.end(output)
+    stage.notebook.run("concurrent.futures.wait(fs, 30)").ok()
+    assert stage.notebook.value("all(f.cancelled() for f in fs)") == "True"
+    stage.said()
+    stage.goes_on(same_workers=True)

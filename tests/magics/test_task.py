@@ -64,6 +64,19 @@ def test_nothing_arrives_in_the_middle_of_a_cell_that_runs_another(notebook: Not
     assert notebook.value("x") == "1"
 
 
+def test_nothing_arrives_in_the_middle_of_a_cell_beside_one_of_a_subshell(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = 'old'\nimport threading\nready, go = threading.Event(), threading.Event()").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 'new'").ok()
+    with notebook.subshell() as beside:
+        output = notebook.start(
+            "gate.touch()\na.source.result(30)\nready.set()\ngo.wait(30)\nprint(x, a.result(), x)"
+        )
+        notebook.finish(beside("ready.wait(30)"))
+        notebook.finish(beside("1"))
+        notebook.finish(beside("go.set()"))
+        assert notebook.finish(output).ok().stdout == "old None new\n"
+
+
 def test_nothing_arrives_in_the_middle_of_an_async_cell(notebook: Notebook) -> None:
     notebook.run(GATE).ok()
     notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()

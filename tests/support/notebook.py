@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
@@ -85,6 +86,9 @@ class Notebook:
         self.client.wait_for_ready(timeout=LIMIT)
         self.outputs: dict[str, Output] = {}
         self.published: list[dict[str, Any]] = []
+        self._replies: dict[
+            str, dict[str, Any]
+        ] = {}  # of cells that are not finished here yet, by their requests
 
     def close(self) -> None:
         """End the kernel."""
@@ -104,6 +108,25 @@ class Notebook:
         self.outputs[output.msg_id] = output
         return output
 
+    @contextlib.contextmanager
+    def subshell(self) -> Iterator[Callable[[str], Output]]:
+        """What sends a cell to a subshell of the kernel, which runs it beside the notebook's."""
+        send, control = self.client.session.msg, self.client.control_channel
+        control.send(send("create_subshell_request"))
+        made = control.get_msg(timeout=LIMIT)["content"]["subshell_id"]
+
+        def start(code: str) -> Output:
+            message = send("execute_request", {"code": code, "silent": False, "allow_stdin": False})
+            message["header"]["subshell_id"] = made
+            output = Output(message["header"]["msg_id"])
+            self.outputs[output.msg_id] = output
+            self.client.shell_channel.send(message)
+            return output
+
+        yield start
+        control.send(send("delete_subshell_request", {"subshell_id": made}))
+        control.get_msg(timeout=LIMIT)
+
     def run(self, code: str) -> Output:
         """Run a cell to its end."""
         output = self.start(code)
@@ -112,10 +135,12 @@ class Notebook:
 
     def finish(self, output: Output, limit: float = LIMIT) -> Output:
         """Wait for the end of a cell."""
-        self.wait(lambda message: _is_end(message, output.msg_id), limit)
-        reply = self.client.get_shell_msg(timeout=LIMIT)
-        while reply["parent_header"].get("msg_id") != output.msg_id:
+        if not any(_is_end(message, output.msg_id) for message in output.messages):
+            self.wait(lambda message: _is_end(message, output.msg_id), limit)
+        while output.msg_id not in self._replies:
             reply = self.client.get_shell_msg(timeout=LIMIT)
+            self._replies[reply["parent_header"].get("msg_id", "")] = reply
+        reply = self._replies.pop(output.msg_id)
         output.status = reply["content"]["status"]
         if output.status == "error" and output.error is None:
             output.error = reply["content"]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
-from cellmill.magics.waiting import within_another
+from cellmill.magics.waiting import beside_others, within_another
 from cellmill.process_context.interrupts import uninterrupted
 
 MISSING = object()
@@ -58,6 +58,8 @@ class Arrivals:
 
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell)."""
+        if beside_others(self._ip):
+            return
         self._thread = threading.get_ident()
         if not within_another():
             self._cells = 0
@@ -68,7 +70,7 @@ class Arrivals:
     def after_cell(self, result: Any = None) -> None:
         """A cell has ended (post_run_cell); an empty one never started."""
         raw = getattr(getattr(result, "info", None), "raw_cell", "-")
-        if not raw or raw.isspace():
+        if not raw or raw.isspace() or beside_others(self._ip):
             return
         self._cells = max(0, self._cells - 1)
         if self._cells == 0:

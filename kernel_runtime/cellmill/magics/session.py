@@ -78,7 +78,8 @@ class Session:
         # not `execution_count`: some releases of IPython count a cell before they announce it, others at its end
         history = self._ip.history_manager
         number = self._ip.execution_count if history is None else len(history.input_hist_parsed)
-        cellmill.run_registry.bump_epoch(f"In[{number}]", getattr(info, "raw_cell", None) or "")
+        within = waiting.within_another() or waiting.beside_others(self._ip)
+        cellmill.run_registry.bump_epoch(f"In[{number}]", getattr(info, "raw_cell", None) or "", within)
 
     def _request(self) -> str | None:
         """Return the request of the cell that runs; None for a widget's callback, and in threads: of any cell."""

@@ -7,6 +7,7 @@ or to come back to what runs in the background.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -44,6 +45,13 @@ def within_another() -> bool:
         found += frame.f_code is runs
         frame = frame.f_back
     return found > 1
+
+
+def beside_others(ip: InteractiveShell) -> bool:
+    """Whether a subshell of the kernel runs the cell that begins or ends, beside the notebook's cells."""
+    channel = getattr(getattr(ip, "kernel", None), "shell_channel_thread", None)
+    of_cells = getattr(channel, "parent_thread", None)
+    return of_cells is not None and threading.current_thread() is not of_cells
 
 
 class Waiting:
@@ -84,6 +92,8 @@ class Waiting:
 
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell), and with it its epoch."""
+        if beside_others(self._ip):
+            return
         if not within_another():
             self._cells = 0
             self._first = run_registry.epoch()
@@ -94,7 +104,7 @@ class Waiting:
     def after_cell(self, result: Any = None) -> None:
         """A cell has ended (post_run_cell)."""
         raw = getattr(getattr(result, "info", None), "raw_cell", "-")
-        if not raw or raw.isspace():
+        if not raw or raw.isspace() or beside_others(self._ip):
             return  # an empty one never started
         self._cells = max(0, self._cells - 1)
         if self._cells == 0:

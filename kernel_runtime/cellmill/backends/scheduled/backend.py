@@ -352,15 +352,17 @@ class ScheduledBackend:
 
     # -- cells
 
-    def begin_cell(self) -> None:
-        """Begin a cell: tasks submitted from now on belong to it."""
+    def begin_cell(self, within: bool) -> None:
+        """Begin a cell: tasks submitted from now on belong to it, and to the one that it is ``within``."""
         if self.gate.foreign:
             return
         self.cancellations.new_cell()
-        self._cell_began = int(with_gil.csched_serial(self.scheduler.handle))
+        began = int(with_gil.csched_serial(self.scheduler.handle))
+        if not within:
+            self._cell_began = began
         stats = self.stats()
-        if stats.done >= stats.submitted and self._cell_began != self._works[1]:
-            self._works = (self._works[1], self._cell_began)
+        if stats.done >= stats.submitted and began != self._works[1]:
+            self._works = (self._works[1], began)
             self._processor.begin()
             with_gil.csched_account_begin(self.scheduler.handle)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pdb
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,3 +32,15 @@ def test_what_looks_at_the_stream_finds_one(pool: Executor) -> None:
         )
 
     assert pool.submit(look).result(SECONDS) == (False, False, True, 0, b"")
+
+
+def traced(x: int) -> int:
+    pdb.Pdb(nosigint=True).set_trace()
+    return x
+
+
+def test_a_debugger_that_finds_no_input_is_told_in_words(pool: Executor) -> None:
+    error = pool.submit(traced, 1).exception(SECONDS)
+    assert type(error) is EOFError
+    assert "a task has no input, and so no debugger" in str(error)
+    assert "in traced" in str(error.__cause__)

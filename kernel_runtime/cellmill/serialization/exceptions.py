@@ -53,6 +53,7 @@ RemoteTraceback.__module__ = "cellmill"  # as it is shown
 
 def encode_error(error: BaseException, name: str) -> bytes:
     """Pickle (the exception's parts, its remote traceback, type name, text, function): all plain data."""
+    error = _said_in_words(error)
     read_only.explain(error)
     inner_calls.explain(error)
     text = _traceback_of(error)
@@ -63,6 +64,17 @@ def encode_error(error: BaseException, name: str) -> bytes:
         parts = []
     kind = f"{module_name(type(error))}.{class_name(type(error))}"
     return pickle.dumps((parts, text, kind, "" if parts else text_of(error), name), 5)
+
+
+def _said_in_words(error: BaseException) -> BaseException:
+    """The error; of a debugger that has no input and gives up, for which shells show nothing at all, one with words."""
+    if (module_name(type(error)), class_name(type(error))) != ("bdb", "BdbQuit"):
+        return error
+    told = EOFError(
+        "a task has no input, and so no debugger: in a notebook, %cellmill debug makes the call again in the "
+        "kernel; backend='inline' makes all calls where they are written"
+    )
+    return told.with_traceback(_TRACEBACK.__get__(error))
 
 
 def load_error(data: bytes | memoryview) -> BaseException:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from . import backends, registry, run_registry
 from .backends.map_calls import OPTIONS as MAP_OPTIONS
@@ -450,6 +450,12 @@ class Executor(BaseExecutor):
     def __repr__(self) -> str:
         state = "closed" if self._closed else counted(self.max_workers, "worker")
         return f"<cellmill.Executor {self.backend}, {state}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an executor stays in its process: leave it out of what tasks are given, as an argument of the code that "
+            "makes the calls; in a task, cellmill.default_executor() makes them at once"
+        )
 
     def __del__(self) -> None:
         # like the standard executors: work that was submitted is finished, in the background

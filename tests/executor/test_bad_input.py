@@ -17,7 +17,7 @@ import pytest
 import cellmill
 from cellmill import Executor, run_registry
 from tests.support import tasks
-from tests.support.helpers import Gate
+from tests.support.helpers import SECONDS, Gate
 
 FAR = 10**30
 
@@ -27,6 +27,25 @@ def cell() -> Iterator[None]:
     """Each test is a cell of its own: the runs it began end with it."""
     yield
     run_registry.bump_epoch()
+
+
+def test_an_executor_among_what_a_task_is_given_is_named(pool: Executor) -> None:
+    class Simulation:
+        def __init__(self) -> None:
+            self.ex = pool
+
+        def work(self, x: int) -> int:
+            return x
+
+    with pytest.raises(
+        cellmill.PayloadError, match=r"in it, \.ex is a Executor\. TypeError: an executor stays in its"
+    ):
+        list(pool.map(Simulation().work, range(3)))
+    with pytest.raises(
+        cellmill.PayloadError, match="refers to 'pool', a Executor. TypeError: an executor stays in its"
+    ):
+        pool.submit(lambda: pool.submit(abs, -1).result())
+    assert pool.submit(lambda: cellmill.default_executor().submit(abs, -1).result()).result(SECONDS) == 1
 
 
 # -- options

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -48,3 +50,32 @@ def test_modules_that_other_threads_import_at_this_moment(monkeypatch: pytest.Mo
     monkeypatch.setattr(argument_names, "sys", SimpleNamespace(modules=modules))
     assert argument_names.in_arguments(pickle.dumps(print), (), None) is None
     assert len(modules) == len(sys.modules) + 1
+
+
+class Importing:
+    """Garbage whose finalizer brings a module, and more of its kind."""
+
+    names: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        self.names.append(f"cellmill_test_{len(self.names)}")
+        sys.modules[self.names[-1]] = ModuleType(self.names[-1])
+        if len(self.names) < 1000:
+            Importing()
+
+
+def test_modules_may_come_while_they_are_looked_at() -> None:
+    """A coroutine that was never awaited does so: its warning imports. The call ended with RuntimeError."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        Importing()
+        assert argument_names._Own().look() is not None
+    finally:
+        gc.set_threshold(*thresholds)
+        Importing.names.extend([""] * 1000)
+        for name in Importing.names:
+            sys.modules.pop(name, None)

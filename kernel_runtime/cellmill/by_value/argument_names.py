@@ -128,7 +128,7 @@ class _Own:
         """Return them, by their bytes."""
         seen = len(sys.modules), _latest_import()
         if seen != self._seen or seen[1] is None:
-            modules = list(sys.modules.items())
+            modules = sys.modules.copy().items()  # a finalizer that runs meanwhile may import
             self.names = {name.encode(): name for name, module in modules if is_own(module)}
             self._seen = seen
         return self.names

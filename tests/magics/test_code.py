@@ -166,6 +166,8 @@ def test_autoreload(notebook: Notebook, source: Source, mode: str) -> None:
         failed = notebook.run("print(m.f(), sorted(set(g.map(range(20)))))").ok()
         assert failed.stdout.strip() == "44 [(22, 44, 'bb')]"
         assert "SyntaxError" in failed.stderr
+        assert "autoreload could not load the new one; it does so before a cell once" in failed.stderr
+        assert "%load_ext autoreload" not in failed.stderr
         source.write("X = 5\ndef f(): return X\nclass K:\n    def who(self): return 'c'\n")
         assert call(notebook, "m.f(), sorted(set(g.map(range(20))))") == "(5, [(5, 5, 'c')])"
     finally:

@@ -153,8 +153,12 @@ def _words(name: str, path: str, sent: bool) -> str:
         else f"The {who} and the workers that have imported it go on with what they have; workers that import it "
         "from now on read the new file."
     )
+    changed = f"cellmill: {shown} was changed after this {who} imported {name}. {then}"
+    tried = kernel_modules.modules.by_autoreload(name, path)
+    if tried is not None and tried.failed:
+        return f"{changed} autoreload could not load the new one; it does so before a cell once the file is mended."
     by_itself = " To have that done before each cell: %load_ext autoreload and %autoreload 2."
     return (
-        f"cellmill: {shown} was changed after this {who} imported {name}. {then} To use the "
-        f"new one everywhere: import importlib, sys; {what}.{by_itself if run_registry.epoch() else ''}"
+        f"{changed} To use the new one everywhere: import importlib, sys; {what}."
+        f"{by_itself if run_registry.epoch() else ''}"
     )

@@ -135,9 +135,11 @@ def names_of(found: list[Run]) -> str:
 
 
 def tell_dropped() -> None:
-    """Say, once, how many tasks end with the kernel: in the last cell, and in the log of what started the kernel."""
+    """Say, once, what failed unasked and how many tasks end with the kernel: in the cells, and in the log of what
+    started the kernel, which may read no cell any more.
+    """
     global _told
-    unasked.tell()
+    _log(unasked.tell())
     count = under_way()
     if not count or _told:
         return
@@ -149,9 +151,13 @@ def tell_dropped() -> None:
         "cell, by .result() of their futures or list() of a map's results, before the kernel ends.\n"
     )
     origin.latest.do(lambda: _write(text))
-    # the log: a copy of descriptor 2 where the kernel shows what comes there in its cells
+    _log(text)
+
+
+def _log(text: str) -> None:
+    """Write to the log of a kernel: a copy of descriptor 2 where the kernel shows what comes there in its cells."""
     log = getattr(sys.stderr, "_original_stdstream_copy", None)
-    if sys.stderr is not sys.__stderr__:
+    if text and sys.stderr is not sys.__stderr__:
         with contextlib.suppress(OSError):
             os.write(2 if log is None else log, text.encode())
 

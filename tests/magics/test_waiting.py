@@ -41,17 +41,20 @@ def run_by_program(notebook: Notebook, code: str) -> Output:
 
 
 @pytest.mark.parametrize("load", ["%load_ext cellmill", "import cellmill"])
-def test_nbclient_leaves_nothing_undone(tmp_path: Path, load: str) -> None:
+def test_nbclient_leaves_nothing_undone(tmp_path: Path, load: str, capfd: pytest.CaptureFixture[str]) -> None:
     cells = [load, WRITE.format(folder=str(tmp_path)), "for i in range(8): write(i)"]
     cells += ["ex = cellmill.Executor(2)\nfor i in range(8, 12): ex.submit(write.__wrapped__, i)"]
     cells += ["results = write.map(range(12, 16))"]
     cells += ["import asyncio\nfor i in range(16, 20):\n    await asyncio.sleep(0)\n    write(i)"]
     cells += ["write(20)\nget_ipython().run_cell('write(21)')\nwrite(22)"]
     cells += ["write(23)\n1 / 0"]
+    cells += ["kept = ex.submit(int, 'no number')"]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, kernel_name="python3", timeout=120, allow_errors=True).execute()
     assert len(list(tmp_path.iterdir())) == 24
     assert not [each for cell in notebook.cells for each in cell.outputs if each.get("name") == "stderr"]
+    # No cell is read any more when a failure counts as not asked for: the log of the kernel has it.
+    assert "failed, and its result was not asked for: ValueError: invalid literal" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("backend", ["local", "threads", "dask"])

@@ -199,8 +199,11 @@ def _look() -> None:
                 return
 
 
-def tell(before: float | None = math.inf) -> None:
-    """Once each, in the cell that made the call, on stderr: those from before that time, or that cannot be asked."""
+def tell(before: float | None = math.inf) -> str:
+    """Once each, in the cell that made the call, on stderr: those from before that time, or that cannot be asked.
+
+    Returns what was told.
+    """
     with _lock:
         told = [
             n for n, each in _failures.items() if each.gone or (before is not None and each.since < before)
@@ -211,8 +214,10 @@ def tell(before: float | None = math.inf) -> None:
     folds: dict[tuple[int, str, str], list[_Failure]] = {}
     for failure in failures:
         folds.setdefault(failure.fold, []).append(failure)
-    for fold in folds.values():
-        _write(fold[0].cell, _told(fold))
+    texts = [(fold[0].cell, _told(fold)) for fold in folds.values()]
+    for cell, text in texts:
+        _write(cell, text)
+    return "".join(text for _, text in texts)
 
 
 def _told(failures: list[_Failure]) -> str:

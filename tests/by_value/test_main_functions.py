@@ -225,7 +225,7 @@ print(ex.submit(abs, -1).result(), ex.stats().submitted, ex.stats().done)
     first, second, third = out.splitlines()
     assert "task" in first
     assert "'lock'" in first
-    assert "per_worker" in first
+    assert "manager.Lock()" in first
     assert second == "map: True"
     assert third.startswith("1 ")
     assert len(set(third.split()[1:])) == 1

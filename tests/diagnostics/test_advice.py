@@ -96,7 +96,7 @@ def test_what_stays_in_one_process(pool: Executor) -> None:
 
     words = _error(lambda: pool.submit(uses_lock, 3), PayloadError)
     assert "it refers to 'lock', a lock" in words
-    assert "@cellmill.per_worker" in words
+    assert "manager.Lock()" in words
     assert pool.submit(uses_own_lock, 3).result(SECONDS) == 3
     words = _error(
         lambda: pool.submit(tasks.generate, 3).result(SECONDS),

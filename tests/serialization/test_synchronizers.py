@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import multiprocessing
 import multiprocessing.managers
 import queue
@@ -34,6 +36,25 @@ def test_a_manager_has_one_that_tasks_share(pool: Executor, name: str, value: An
     with pytest.raises(PayloadError, match=rf"refers to 'value', .* Tasks share manager\.{name}\(\)"):
         pool.submit(lambda: value)
     assert hasattr(multiprocessing.managers.SyncManager, name)
+
+
+def test_of_what_has_no_value_yet_the_value_is_given(pool: Executor) -> None:
+    async def awaited() -> int:
+        return 1
+
+    async def in_a_loop() -> None:
+        soon = asyncio.ensure_future(asyncio.sleep(0))
+        with pytest.raises(PayloadError, match="a Task, cannot be sent to a worker. Await it, and give"):
+            pool.submit(tasks.same, soon)
+        await soon
+
+    one = awaited()
+    with pytest.raises(PayloadError, match="a coroutine, cannot be sent to a worker. Await it, and give"):
+        pool.submit(tasks.same, one)
+    one.close()
+    asyncio.run(in_a_loop())
+    with pytest.raises(PayloadError, match="Give the task its value: future.result()"):
+        pool.submit(tasks.same, concurrent.futures.Future[int]())
 
 
 class Holder:

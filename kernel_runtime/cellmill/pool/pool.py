@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from weakref import WeakSet
 
 from .. import run_registry
+from ..diagnostics.blame import cancelling
 from ..errors import UsageError
 from ..executor import Executor
 from ..task import DEFAULT_OPTIONS
@@ -147,10 +148,11 @@ class Pool:
     def terminate(self) -> None:
         """Take no more calls, cancel what has not begun and interrupt what runs."""
         self._open = False
-        self._executor.stop()  # before a worker is free for what waits
-        for run in run_registry.runs_of(self._executor._backend):
-            run.stop()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        with cancelling("terminate() of its pool"):
+            self._executor.stop()  # before a worker is free for what waits
+            for run in run_registry.runs_of(self._executor._backend):
+                run.stop()
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
         """Wait for what was begun, and its callbacks. Raises `ValueError` where the pool is open still, `RuntimeError`

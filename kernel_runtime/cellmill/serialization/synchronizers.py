@@ -1,7 +1,11 @@
-"""Locks, queues and the like, which a worker would have for itself: what tasks can share in their place."""
+"""Locks, queues and the like, which a worker would have for itself: what tasks can share in their place. And what is yet to
+have a value, which is what a task can be given.
+"""
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from types import CoroutineType
 from typing import Any
 
 _MODULES = frozenset(("_thread", "threading", "_queue", "queue", "multiprocessing"))
@@ -31,6 +35,10 @@ _OF_MANAGER = {
 def advice(value: Any) -> str:
     """What to do in the place of sending it; "" of other objects."""
     kind = type(value)
+    if issubclass(kind, Future):
+        return "Give the task its value: future.result()."
+    if kind is CoroutineType or (kind.__module__ == "_asyncio" and kind.__name__ in ("Future", "Task")):
+        return "Await it, and give the task its value."
     made = _OF_MANAGER.get(kind.__name__)
     if made is None or kind.__module__.partition(".")[0] not in _MODULES:
         return ""

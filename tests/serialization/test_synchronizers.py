@@ -44,16 +44,16 @@ def test_of_what_has_no_value_yet_the_value_is_given(pool: Executor) -> None:
 
     async def in_a_loop() -> None:
         soon = asyncio.ensure_future(asyncio.sleep(0))
-        with pytest.raises(PayloadError, match="a Task, cannot be sent to a worker. Await it, and give"):
+        with pytest.raises(PayloadError, match=r"a Task, cannot be sent to a worker\. Await it, and give"):
             pool.submit(tasks.same, soon)
         await soon
 
     one = awaited()
-    with pytest.raises(PayloadError, match="a coroutine, cannot be sent to a worker. Await it, and give"):
+    with pytest.raises(PayloadError, match=r"a coroutine, cannot be sent to a worker\. Await it, and give"):
         pool.submit(tasks.same, one)
     one.close()
     asyncio.run(in_a_loop())
-    with pytest.raises(PayloadError, match="Give the task its value: future.result()"):
+    with pytest.raises(PayloadError, match=r"Give the task its value: future\.result\(\)"):
         pool.submit(tasks.same, concurrent.futures.Future[int]())
 
 

@@ -1,5 +1,5 @@
-"""Locks, queues and the like, which a worker would have for itself: what tasks can share in their place; and what is yet
-to have a value, which is what a task can be given.
+"""Locks, queues and the like, which a worker would have for itself: what tasks can share in their place; and what is
+yet to have a value, which is what a task can be given.
 """
 
 from __future__ import annotations

@@ -40,6 +40,14 @@ def read(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def test_what_is_tried_again_is_one_task(pool: Executor, tmp_path: Path) -> None:
+    tried = pool.options(retries=1)
+    list(tried.map(fails_at_tens, range(20), chunksize=5, return_exceptions=True))
+    run = cellmill.runs()[-1]
+    assert len(cellmill.open_record(run)) == 22
+    assert cellmill.save_trace(tmp_path / "run.json", run).tasks == run.submitted == 20
+
+
 def test_a_trace_has_every_task_on_its_worker(record: cellmill.Record, tmp_path: Path) -> None:
     saved = cellmill.save_trace(tmp_path / "run.json", record)
     assert (saved.tasks, saved.note) == (600, "")

@@ -11,7 +11,7 @@ from ..diagnostics.short_text import counted
 from ..errors import BackendError, UsageError
 from .catalogue import What, open_record, or_latest
 from .record import Record
-from .thinning import chosen, sentence
+from .thinning import chosen, sentence, tasks_in
 
 MOST_SPANS = 10_000
 
@@ -49,7 +49,7 @@ def export_spans(run: What = None, *, provider: Any = None, most: int = MOST_SPA
     record = open_record(or_latest(run))
     rows = [row for row in chosen(record, most) if row[11] and row[12]]
     _export(record, rows, found.get_tracer("cellmill", str(record.head.get("release", ""))), trace)
-    return ExportedSpans(len(rows), sentence(record, len(rows)) if len(record) > most else "")
+    return ExportedSpans(tasks_in(rows), sentence(record, len(rows)) if len(record) > most else "")
 
 
 def _export(record: Record, rows: list[tuple[int, ...]], tracer: Any, trace: Any) -> None:

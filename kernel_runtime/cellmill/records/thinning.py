@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
 from ..backends.scheduled.figures import STATUSES
 from .record import Record
 
 _DONE = {number for number, name in enumerate(STATUSES) if name == "done"}
+_RETRIED = {number for number, name in enumerate(STATUSES) if name == "retried"}
 _SHARE = 4  # a quarter of the choice each for failed and for long tasks
 
 
@@ -26,6 +28,11 @@ def chosen(record: Record, most: int) -> list[tuple[int, ...]]:
     even = most - len(keep)
     keep.update(len(record) * number // even for number in range(even))
     return [row for number, row in enumerate(record.tuples()) if number in keep]
+
+
+def tasks_in(rows: Iterable[tuple[int, ...]]) -> int:
+    """How many tasks these rows are of: attempts that others follow are none."""
+    return sum(row[5] not in _RETRIED for row in rows)
 
 
 def sentence(record: Record, rows: int) -> str:

@@ -21,7 +21,7 @@ from ..diagnostics.short_text import counted
 from .catalogue import What, open_record, or_latest
 from .moments import Moments
 from .record import Record
-from .thinning import chosen, sentence
+from .thinning import chosen, sentence, tasks_in
 
 MOST_TASKS = 100_000  # of a trace: with their arrows some 80 MB, which a browser opens in seconds
 _POINTS = 2000  # of counters
@@ -69,7 +69,7 @@ def save_trace(path: str | os.PathLike[str], run: What = None) -> SavedTrace:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
-    return SavedTrace(target, len(rows), note)
+    return SavedTrace(target, tasks_in(rows), note)
 
 
 def _about(record: Record, note: str) -> dict[str, str]:

@@ -190,7 +190,7 @@ def test_of_a_loop_the_values_of_its_items_are_left(address: str) -> None:
         def __call__(self, item: Any) -> Any:
             return Finished([2 * item, 0, item]) if item else [0, 0, item]
 
-    terms = Terms("t", frozenset(), (), (), frozenset(), here=False)
+    terms = Terms("t", frozenset(), (), (), frozenset(), here=False, looking=frozenset())
     body = Doubled("pfor x in range(3)", compile("", "cell", "exec"), {}, "", terms)
     with Executor(backend=address, name="loop") as ex:
         assert [type(left) for left in ex.map(loop_function(body), range(3))] == [list, Finished, Finished]

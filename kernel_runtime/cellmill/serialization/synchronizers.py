@@ -35,12 +35,13 @@ _OF_MANAGER = {
 def advice(value: Any) -> str:
     """What to do in the place of sending it; "" of other objects."""
     kind = type(value)
-    if issubclass(kind, Future):
+    package = kind.__module__.partition(".")[0]
+    if issubclass(kind, Future) and package != "cellmill":  # whose own error says what to do
         return "Give the task its value: future.result()."
     if kind is CoroutineType or (kind.__module__ == "_asyncio" and kind.__name__ in ("Future", "Task")):
         return "Await it, and give the task its value."
     made = _OF_MANAGER.get(kind.__name__)
-    if made is None or kind.__module__.partition(".")[0] not in _MODULES:
+    if made is None or package not in _MODULES:
         return ""
     return (
         f"Made in a worker, it would be that worker's alone. Tasks share manager.{made}() of "

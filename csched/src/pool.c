@@ -328,22 +328,23 @@ CSCHED_EXPORT int csched_profile(csched_t *s, uint32_t wanted)
     return CSCHED_OK;
 }
 
-CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)
+static int control(csched_t *s, uint32_t index, int (*push)(worker_t *, uint32_t, const void *, uint64_t),
+                   uint32_t number, const void *data, uint64_t size)
 {
     pthread_mutex_lock(&s->lock);
-    int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
-    if (!rc)
-        rc = window_push_control(s->workers[index], number, data, size);
+    int rc = CSCHED_EINVAL;
+    if (index < s->worker_count && s->workers[index]->segment)
+        rc = push(s->workers[index], number, data, size);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
 
+CSCHED_EXPORT int csched_control(csched_t *s, uint32_t index, uint32_t number, const void *data, uint64_t size)
+{
+    return control(s, index, window_push_control, number, data, size);
+}
+
 CSCHED_EXPORT int csched_control_latest(csched_t *s, uint32_t index, uint32_t topic, const void *data, uint64_t size)
 {
-    pthread_mutex_lock(&s->lock);
-    int rc = index < s->worker_count && s->workers[index]->segment ? CSCHED_OK : CSCHED_EINVAL;
-    if (!rc)
-        rc = window_push_latest(s->workers[index], topic, data, size);
-    pthread_mutex_unlock(&s->lock);
-    return rc;
+    return control(s, index, window_push_latest, topic, data, size);
 }

@@ -57,7 +57,7 @@ LAYERS = [
         "randomness.generators",
         "randomness.given",
         "serialization.fixed",
-        "serialization.synchronizers",
+        "serialization.remedies",
         "diagnostics.signatures",
         "diagnostics.short_text",
         "diagnostics.lasting_ids",

@@ -16,7 +16,7 @@ from cellmill.by_value.pickling import dumps
 from cellmill.errors import PayloadError
 from cellmill.magics.body import ITEM, VALUE
 from cellmill.magics.lines import UsageError
-from cellmill.serialization import synchronizers
+from cellmill.serialization import remedies
 
 _READS = frozenset(
     {
@@ -174,7 +174,7 @@ def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | 
             ]
             where = f"line {min(lines)}: " if lines else ""
             what = f"the cell uses {name}, which cannot be sent to a worker"
-            cure = synchronizers.advice(value).removesuffix(".") or (
+            cure = remedies.advice(value).removesuffix(".") or (
                 "Make it inside the cell, or once per worker with @cellmill.per_worker"
             )
             return PayloadError(f"{where}{what} ({type(error).__name__}: {error}). {cure}")

@@ -1,6 +1,6 @@
 """Classes by value in calls and results: each is pickled by itself, once as long as it stays as it is.
 
-The class of an object takes far more time to pickle than the object, and whoever receives it has it mostly.
+The class of an object takes far more time to pickle than the object, and its receiver mostly has it already.
 """
 
 from __future__ import annotations

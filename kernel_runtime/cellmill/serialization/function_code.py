@@ -27,7 +27,7 @@ from ..by_value.worker_data import put_own
 from ..diagnostics.short_text import counted
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
-from . import payload, read_only, synchronizers
+from . import payload, read_only, remedies
 from .shared import ShareError, packing
 
 
@@ -128,7 +128,7 @@ def _advice(name: str, value: Any) -> str:
         return f"Context variables stay in the kernel: pass {name}.get() as an argument."
     owner = type(getattr(value, "__self__", value)).__module__.partition(".")[0]
     if owner not in ("IPython", "ipykernel"):
-        return synchronizers.advice(value)
+        return remedies.advice(value)
     if name in ("exit", "quit"):
         return "It ends the notebook's kernel: leave the function with return, or raise an exception."
     return "There is no IPython in a worker: use it in a cell, with the results of the tasks."

@@ -23,7 +23,7 @@ from ..by_value import methods, molecules, replacements, sentinels, subclasses, 
 from ..by_value.pickle_texts import texts_of
 from ..by_value.pickling import dumps_in_parts
 from ..errors import PayloadError, in_words, text_of
-from . import synchronizers
+from . import remedies
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
@@ -295,7 +295,7 @@ def explain_argument(
         if found is not None:
             culprit = f"{name} of {function}, a {type(value).__name__},"
             inside, error = _inside(value, found, passed)
-            advice = synchronizers.advice(value)
+            advice = remedies.advice(value)
             break
     if isinstance(error, MemoryError):
         return PayloadError(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, PayloadError
-from cellmill.serialization import synchronizers
+from cellmill.serialization import remedies
 from tests.support import tasks
 
 MANAGED = {
@@ -66,7 +66,7 @@ class Holder:
 
 
 def test_what_holds_one_is_made_in_each_worker() -> None:
-    assert synchronizers.advice(Holder()) == synchronizers.advice(threading.Thread()) == ""
+    assert remedies.advice(Holder()) == remedies.advice(threading.Thread()) == ""
 
 
 @pytest.mark.parametrize("each", [False, True])

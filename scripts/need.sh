@@ -34,16 +34,25 @@ need_node() {
         { echo "cellmill: node $(node --version) is too old; 20 or newer is needed to build the panel" >&2; exit 1; }
 }
 
+# The shell, which draws pages alone, is quicker; the browser tests do without it.
 need_chromium() {
+    if chromium_is_here && command -v "${CELLMILL_CHROMIUM:-chromium-headless-shell}" >/dev/null; then return; fi
+    if command -v apt-get >/dev/null && [ "$(. /etc/os-release 2>/dev/null; echo "${ID:-}")" = debian ]; then
+        echo "chromium and its headless shell are not here; installing them from Debian for the browser tests" >&2
+        if as_root apt-get -qq update >/dev/null && { as_root_install chromium chromium-headless-shell || as_root_install chromium; }; then return; fi
+    fi
+    chromium_is_here || missing "chromium was not found; the browser tests drive it" "chromium chromium-headless-shell"
+}
+
+chromium_is_here() {
+    local name
     for name in "${CELLMILL_CHROMIUM:-}" chromium chromium-browser google-chrome; do
         if [ -n "$name" ] && command -v "$name" >/dev/null; then return; fi
     done
-    if command -v apt-get >/dev/null && [ "$(. /etc/os-release 2>/dev/null; echo "${ID:-}")" = debian ]; then
-        echo "chromium is not here; installing it from Debian for the browser tests" >&2
-        if as_root apt-get -qq update >/dev/null && as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null; then return; fi
-    fi
-    missing "chromium was not found; the browser tests drive it" "chromium"
+    return 1
 }
+
+as_root_install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null; }
 
 what=$1
 shift

@@ -29,6 +29,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+WHOLE = ("chromium", "chromium-browser", "google-chrome")
+SHELL = "chromium-headless-shell"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -160,12 +162,24 @@ def missing_from(page: Page, limit_ms: float = FRAME_LIMIT_MS) -> str:
 
 
 def path() -> str:
-    """The browser's path, or a failure that says how to get one."""
-    for name in (os.environ.get("CELLMILL_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name) if name else None
-        if found:
+    """The whole browser's path, or a failure that says how to get one."""
+    return _found(*WHOLE) or pytest.fail("no chromium was found; on Debian: apt-get install chromium")
+
+
+def shell_path() -> str:
+    """The path of what draws pages alone, where it is there, or of the whole browser.
+
+    The shell opens JupyterLab in half the time and seldom hangs. It has no notifications.
+    """
+    return _found(SHELL) or path()
+
+
+def _found(*names: str) -> str | None:
+    """The first of these programs that is there; the one that the user names comes before them."""
+    for name in (os.environ.get("CELLMILL_CHROMIUM"), *names):
+        if name and (found := shutil.which(name)):
             return found
-    pytest.fail("no chromium was found; on Debian: apt-get install chromium")
+    return None
 
 
 class Profile:
@@ -180,7 +194,7 @@ class Profile:
         """The browser that runs, or a new one."""
         if self._running is None:
             self._running = self._driver.chromium.launch_persistent_context(
-                self._folder, executable_path=path(), args=FLAGS, viewport=VIEWPORT
+                self._folder, executable_path=shell_path(), args=FLAGS, viewport=VIEWPORT
             )
         return self._running
 

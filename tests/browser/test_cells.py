@@ -1,4 +1,4 @@
-"""What cells show of the tasks that they began: badges, the lines that failed, and the end of a long run."""
+"""What cells show of the tasks that they began: badges, and the lines that failed."""
 
 from __future__ import annotations
 
@@ -7,45 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.page_cells import DEFINE, LOAD, badge, run, wait_badge, wait_no_badge
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
-LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
-DEFINE = """
-%%parallel
-def work(x, gate=""):
-    import pathlib, time
-    while gate and not pathlib.Path(gate).exists():
-        time.sleep(0.01)
-    if x % 5 == 0:
-        raise ValueError(f"bad {x}")
-    return x"""
 FAILING_LINE = 'raise ValueError(f"bad {x}")'
 FILLER = "# a cell to scroll past\n" * 40
-
-
-def run(gate: Path | str, first: int, tasks: int) -> str:
-    call = f"work.map(range({first}, {first + tasks}), [{str(gate)!r}] * {tasks}, return_exceptions=True)"
-    return f"print('got', len(list({call})))"
-
-
-def badge(page: Any, cell: int) -> Any:
-    return page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".cellmill-badge")
-
-
-def wait_badge(page: Any, cell: int, condition: str) -> None:
-    """Wait until a JavaScript expression over the badge's data `d` holds."""
-    page.wait_for_function(
-        f"""() => {{
-            const cell = document.querySelectorAll('.jp-Notebook .jp-Cell')[{cell}];
-            const d = cell?.querySelector('.cellmill-badge')?.dataset;
-            return d !== undefined && ({condition});
-        }}"""
-    )
-
-
-def wait_no_badge(page: Any, cell: int) -> None:
-    badge(page, cell).wait_for(state="detached")
 
 
 def underlined(page: Any) -> Any:
@@ -115,52 +82,4 @@ def test_a_cell_carries_its_runs(lab: OpenLab, tmp_path: Path) -> None:
         "() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.toJSON())"
     )
     assert "cellmill-badge" not in saved
-    assert not one.errors
-
-
-NOTIFICATIONS = """
-window.told = [];
-const Native = window.Notification;
-window.Notification = class extends Native {
-    constructor(title, options) { super(title, options); window.told.push({title, ...options, native: this}); }
-};
-Object.defineProperty(document, 'hidden', {get: () => window.away === true});
-"""
-
-
-def set_least(page: Any, seconds: float) -> None:
-    page.evaluate(
-        """async seconds => {
-            const settings = window.jupyterapp.serviceManager.settings;
-            await settings.save('cellmill:plugin', JSON.stringify({notifyAfter: seconds}));
-        }""",
-        seconds,
-    )
-
-
-def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(lab: OpenLab, tmp_path: Path) -> None:
-    gates = [tmp_path / "seen", tmp_path / "unseen"]
-    one = lab(LOAD, DEFINE, *(run(gate, 1, 4) for gate in gates))
-    page = one.page
-    page.context.grant_permissions(["notifications"])
-    page.add_init_script(NOTIFICATIONS)
-    set_least(page, 0.0001)
-    one.load()
-    for cell in range(2):
-        one.run_cell(cell)
-    one.run_cell(2)
-    wait_badge(page, 2, "d.state === 'running'")
-    gates[0].touch()
-    wait_badge(page, 2, "d.state === 'done'")
-    assert page.evaluate("window.told.length") == 0  # it is looked at
-    page.evaluate("window.away = true")
-    one.run_cell(3)
-    wait_badge(page, 3, "d.state === 'running'")
-    gates[1].touch()
-    page.wait_for_function("window.told.length === 1")
-    assert page.evaluate("window.told[0].title").endswith("In[4]: done")
-    assert page.evaluate("window.told[0].body").startswith("4 of 4 done, took ")
-    page.evaluate("window.told[0].native.onclick()")
-    one.wait_panel("d.run !== 'all' && d.total === 4")
-    set_least(page, 30)  # the settings are the server's, for all tests
     assert not one.errors

@@ -24,11 +24,13 @@ def test_the_table_of_all_and_of_one_run(notebook: Notebook) -> None:
     for text in (everything.text, everything.result["text/html"]):
         assert "halve: 50 tasks" in text
         assert "third: 20 tasks" in text
+        assert "The latest work:" in text  # is what the first line is about: the table is about all
         for word in ("wait-for-inputs", "queue", "run", "collect", "pickle", "median", "p99"):
             assert word in text
     one = notebook.run("%journeys third").ok().text
     assert "third: 20 tasks" in one
     assert "halve" not in one
+    assert "latest" not in one
     assert "halve" in notebook.complete("%journeys ha")
     assert (
         "Show where the time"

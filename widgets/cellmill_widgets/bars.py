@@ -256,8 +256,9 @@ def _row(view: View, width: int) -> str:
     name = escape(view.name)
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
-    style = "display:flex;gap:10px;align-items:center;white-space:nowrap"
-    each = "".join(f"<span>{part}</span>" for part in parts)  # the row has a gap between its parts
+    # Where it is narrow the bar gives way first, then parts go to a further line: none is cut off.
+    style = "display:flex;flex-wrap:wrap;gap:0 10px;align-items:center;white-space:nowrap"
+    each = "".join(f"<span>{part}</span>" for part in parts)
     return f'<div style="{style}">{label}{_bar(view)}{each}</div>'
 
 
@@ -269,7 +270,7 @@ def _bar(view: View) -> str:
     parts = {letter: 100 * number / whole for letter, number in view.ended.items() if letter != "d"}
     parts = {"d": max(0.0, percent - sum(parts.values())), **parts}
     pieces = "".join(_piece(letter, share) for letter, share in parts.items() if letter == "d" or share)
-    frame = f"display:flex;flex:0 0 180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
+    frame = f"display:flex;flex:1 1 60px;max-width:180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
     return f'<span {roles} style="{frame}">{pieces}</span>'
 

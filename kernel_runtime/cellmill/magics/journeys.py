@@ -60,6 +60,13 @@ class Journeys:
         return f"The newest {self.kept:,} of {self.ended:,} tasks:" if self.kept < self.ended else ""
 
     @property
+    def _spent(self) -> str:
+        """Where the workers' time went, and in which of the tasks where it is not all; "" where that is not known."""
+        if self.account is None or not self.account.tasks:
+            return ""
+        return f"The latest work: {self.account}" if self.account.tasks < self.ended else str(self.account)
+
+    @property
     def _found(self) -> str:
         """What came from the cache; "" where nothing did."""
         if not self.hits:
@@ -96,9 +103,7 @@ class Journeys:
     def __repr__(self) -> str:
         if not self.functions:
             return ". ".join(part for part in (f"no journeys of {self.what}", self._found) if part)
-        blocks = [str(self.account)] if self.account is not None and self.account.tasks else []
-        blocks += [self._found] if self._found else []
-        blocks += [self._part] if self._part else []
+        blocks = [part for part in (self._spent, self._found, self._part) if part]
         for journey in self.functions:
             lines = [self._title(journey), f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS)]
             lines += [
@@ -110,11 +115,9 @@ class Journeys:
     def _repr_html_(self) -> str:
         if not self.functions:
             return f"<p>{escape(repr(self))}</p>"
-        first = (
-            f"<p>{escape(str(self.account))}</p>" if self.account is not None and self.account.tasks else ""
-        )
-        part = "".join(f"<p>{escape(each)}</p>" for each in (self._found, self._part) if each)
-        return first + part + "".join(self._table(journey) for journey in self.functions)
+        parts = (self._spent, self._found, self._part)
+        first = "".join(f"<p>{escape(each)}</p>" for each in parts if each)
+        return first + "".join(self._table(journey) for journey in self.functions)
 
     def _table(self, journey: schema.FunctionJourney) -> str:
         heads = "".join(f"<th scope=col {_CELL}>{name}</th>" for name in _COLUMNS)

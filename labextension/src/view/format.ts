@@ -1,11 +1,17 @@
 /** Formats numbers for people. */
 
 const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact' });
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 
 /** A count, with thousands separators. */
 export function count(value: number): string {
   return WHOLE.format(value);
+}
+
+/** A count in at most four characters: 862, 1.3K, 25M. */
+export function shortCount(value: number): string {
+  return SHORT.format(value);
 }
 
 /** A part of a whole in percent; 100% only if it is the whole. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bytes, duration, percent, rate } from '../../src/view/format';
+import { bytes, duration, percent, rate, shortCount } from '../../src/view/format';
 
 test('rates have about three digits', () => {
   const cases: [number, string][] = [
@@ -55,5 +55,20 @@ test('bytes have about three digits', () => {
   ];
   for (const [value, text] of cases) {
     assert.equal(bytes(value), text);
+  }
+});
+
+test('short counts have at most four characters', () => {
+  const texts: [number, string][] = [
+    [0, '0'],
+    [862, '862'],
+    [1_250, '1.3K'],
+    [99_949, '100K'],
+    [262_144, '262K'],
+    [1_000_000, '1M'],
+    [25_400_000, '25M']
+  ];
+  for (const [value, text] of texts) {
+    assert.equal(shortCount(value), text);
   }
 });

@@ -6,7 +6,7 @@ import { cellState, type CellState } from '../../model/cells';
 import { hits, lost, raised } from '../../model/counts';
 import type { CellRuns } from '../../protocol/messages';
 import { button, child, setName, setText } from '../../view/dom';
-import { count, duration } from '../../view/format';
+import { count, duration, percent, shortCount } from '../../view/format';
 
 /** States are told apart without colour, too. */
 const SIGNS: Record<CellState, string> = {
@@ -16,7 +16,6 @@ const SIGNS: Record<CellState, string> = {
   lost: '↯',
   cancelled: '⊘'
 };
-const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export class Badge {
   /** `press` is called with the runs of the cell. */
@@ -113,23 +112,29 @@ export function outcomeText(cell: CellRuns, trans: TranslationBundle): string {
   ].join(', ');
 }
 
-/** The numbers of a badge: of all, while tasks run and where not all gave a value; else their number alone. */
+/** The numbers of a badge, in about eleven characters: of all, while tasks run and where not all gave a value; else their
+ * number alone. Where there is no room for all three, what went wrong comes before how many there are.
+ */
 function shortText(cell: CellRuns, state: CellState): string {
-  const short = (value: number): string => SHORT.format(value);
-  const total = cell.total === null ? '?' : short(cell.total);
+  const total = cell.total === null ? '?' : shortCount(cell.total);
+  const gone = lost(cell) > 0 ? ` ${SIGNS.lost}${shortCount(lost(cell))}` : '';
   switch (state) {
     case 'running': {
-      const failed = raised(cell) > 0 ? ` ${SIGNS.failed}${short(raised(cell))}` : '';
-      const gone = lost(cell) > 0 ? ` ${SIGNS.lost}${short(lost(cell))}` : '';
-      return `${short(cell.done - cell.cancelled)}/${total}${failed}${gone}`;
+      const done = cell.done - cell.cancelled;
+      const wrong = raised(cell) > 0 ? ` ${SIGNS.failed}${shortCount(raised(cell))}` : gone;
+      return wrong === '' || cell.total === null
+        ? `${shortCount(done)}/${total}${wrong}`
+        : `${percent(done, Math.max(cell.total, 1))}${wrong}`;
     }
     case 'failed':
-      return `${short(raised(cell))}/${total}${lost(cell) > 0 ? ` ${SIGNS.lost}${short(lost(cell))}` : ''}`;
+      return gone === ''
+        ? `${shortCount(raised(cell))}/${total}`
+        : `${shortCount(raised(cell))}${gone}`;
     case 'lost':
-      return `${short(lost(cell))}/${total}`;
+      return `${shortCount(lost(cell))}/${total}`;
     case 'cancelled':
-      return `${short(cell.cancelled)}/${total}`;
+      return `${shortCount(cell.cancelled)}/${total}`;
     case 'done':
-      return cell.total === 0 && hits(cell) > 0 ? `+${short(hits(cell))}` : total;
+      return cell.total === 0 && hits(cell) > 0 ? `+${shortCount(hits(cell))}` : total;
   }
 }

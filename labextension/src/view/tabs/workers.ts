@@ -12,7 +12,7 @@ import {
 } from '../../protocol/messages';
 import { button, child, setName, setText } from '../dom';
 import { NearView } from '../near';
-import { bytes, count, duration } from '../format';
+import { bytes, count, duration, shortCount } from '../format';
 import type { Translator } from '../translator';
 import type { Tab, TabKind, TabOptions } from './tab';
 
@@ -93,7 +93,8 @@ class Row {
       this._drawLimit(worker, machine);
     }
     this.element.dataset.state = worker.state;
-    setText(this._done, count(worker.done));
+    setText(this._done, worker.done < 10_000 ? count(worker.done) : shortCount(worker.done));
+    this._done.title = count(worker.done);
     if (this._replace !== null) {
       setName(
         this._replace,
@@ -164,9 +165,8 @@ class Row {
     if (worker.function === null) {
       return state;
     }
-    const element = worker.element === null ? '' : `[${worker.element}]`;
     const since = duration(worker.seconds ?? 0);
-    const text = trans.__('%1 for %2', worker.function + element, since);
+    const text = trans.__('%1 for %2', worker.function, since);
     return worker.state === 'busy' ? text : `${text}, ${state}`;
   }
 

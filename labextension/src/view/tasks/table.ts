@@ -33,8 +33,10 @@ export class TaskTable {
       'cellmill-table cellmill-task-table'
     );
     this._table.setAttribute('aria-label', trans.__('Tasks'));
+    this._table.setAttribute('role', 'table'); // explicit, as roles are: a grid layout removes the implicit ones
     this._columns = columns(trans);
     const head = child(child(this._table, 'thead', ''), 'tr', '');
+    head.setAttribute('role', 'row');
     this._heads = this._columns.map(column => this._addHead(head, column));
     this._body = child(this._table, 'tbody', '');
     this._body.addEventListener('keydown', event => this._key(event));
@@ -80,6 +82,7 @@ export class TaskTable {
   private _addHead(parent: HTMLElement, column: Column): HTMLElement {
     const cell = child(parent, 'th', column.number ? 'cellmill-number' : '');
     cell.setAttribute('scope', 'col');
+    cell.setAttribute('role', 'columnheader');
     if (column.orders.length === 0) {
       cell.textContent = column.label;
       return cell;
@@ -95,6 +98,7 @@ export class TaskTable {
 
   private _addRow(index: number): HTMLElement {
     const line = child(this._body, 'tr', '');
+    line.setAttribute('role', 'row');
     line.setAttribute('tabindex', '-1');
     line.addEventListener('click', () => this._open(index));
     line.addEventListener('focus', () => {
@@ -102,7 +106,7 @@ export class TaskTable {
       line.setAttribute('tabindex', '0');
     });
     for (const column of this._columns) {
-      child(line, 'td', column.number ? 'cellmill-number' : '');
+      child(line, 'td', column.number ? 'cellmill-number' : '').setAttribute('role', 'cell');
     }
     return line;
   }

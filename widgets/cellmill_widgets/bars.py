@@ -270,7 +270,8 @@ def _bar(view: View) -> str:
     parts = {letter: 100 * number / whole for letter, number in view.ended.items() if letter != "d"}
     parts = {"d": max(0.0, percent - sum(parts.values())), **parts}
     pieces = "".join(_piece(letter, share) for letter, share in parts.items() if letter == "d" or share)
-    frame = f"display:flex;flex:1 1 60px;max-width:180px;height:10px;border-radius:2px;overflow:hidden;background:{_BACK}"
+    size = "flex:1 1 60px;max-width:180px;height:10px"
+    frame = f"display:flex;{size};border-radius:2px;overflow:hidden;background:{_BACK}"
     roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
     return f'<span {roles} style="{frame}">{pieces}</span>'
 

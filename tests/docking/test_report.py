@@ -130,7 +130,7 @@ def test_poses_are_stepped_through_in_a_browser(
     asked: list[str] = []
     errors: list[Any] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium.shell_path(), args=chromium.FLAGS)
         page = browser.new_page(viewport={"width": 800, "height": 600})
         page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card: a small page
         page.on("request", lambda request: asked.append(request.url))

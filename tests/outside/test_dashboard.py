@@ -82,7 +82,7 @@ def dashboard(folder: Path) -> Iterator[Served]:
 def page() -> Iterator[Page]:
     """A page of a real browser, which asks no other host for anything."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium.shell_path(), args=chromium.FLAGS)
         made = browser.new_page(viewport={"width": 1200, "height": 1100})
         made.set_default_timeout(SECONDS * 1000)
         hosts: set[str] = set()

@@ -76,6 +76,7 @@ export class RunsView {
         row.count,
         cancelled === 0 ? done : this._trans.__('%1, %2 cancelled', done, count(cancelled))
       );
+      row.count.title = row.count.textContent;
       drawControls(row, run.total !== null && run.done >= run.total);
       this._drawPriority(row, run);
     }

@@ -10,12 +10,13 @@ import pickle
 import sys
 import time
 from collections.abc import Callable
+from itertools import repeat
+from operator import is_
 from typing import Any, NamedTuple
 
 from cffi import FFI
 from joblib.parallel import BatchedCalls, parallel_config
 
-from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
 from ..diagnostics.naming import call_text, name_call
 from ..diagnostics.short_text import counted
@@ -33,7 +34,7 @@ _ffi = FFI()
 class Packed(NamedTuple):
     """A batch as the argument of a task."""
 
-    data: bytes  # of the calls: their functions, unless all have the task's, their arguments, and the nested backend
+    data: bytes  # of the calls, and the nested backend: see `SentOnce.packed`
     buffers: list[Any]  # a `pickle.PickleBuffer` each, or a shared one
     shared: tuple[Shared, ...]  # that the calls were given
     size: int  # calls
@@ -64,16 +65,21 @@ class SentOnce:
     def packed(self, batch: BatchedCalls, threads: int | None) -> tuple[Callable[..., Any], Packed]:
         """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none.
         ``threads``: of native libraries in the task, at most.
+
+        Calls travel in columns: their functions, unless all have the task's, their arguments, and those by name, if
+        there are any.
         """
-        found: list[memoryview] = []
-        function = batch.items[0][0]
-        same = all(item[0] is function for item in batch.items)
-        calls = [(args, kwargs) for _, args, kwargs in batch.items] if same else batch.items
+        functions = [function for function, _, _ in batch.items]
+        args = [args for _, args, _ in batch.items]
+        kwargs = [kwargs for _, _, kwargs in batch.items]
+        function = functions[0]
+        same = all(map(is_, functions, repeat(function)))
+        calls = None if same else functions, args, kwargs if any(kwargs) else None
+        found: list[payload.Encoded] = []
 
         def dump() -> bytes:
-            encoded = payload.encode((calls, batch._backend, batch._n_jobs))
-            found.extend(encoded.buffers)
-            return encoded.data
+            found[:] = [payload.encode((calls, batch._backend, batch._n_jobs))]
+            return found[0].data
 
         try:
             data, shared = detached(dump)
@@ -81,10 +87,12 @@ class SentOnce:
             raise
         except Exception as error:
             raise self._explained(batch, error) from error
+        (encoded,) = found
         # calls of one batch share their copy of a generator, which goes on there
-        given.look(calls, texts_of(data), function_name(function), function)
-        _look_for_files(batch)
-        packed = Packed(data, [self._placed(view) for view in found], shared, len(calls), threads)
+        given.look(calls, encoded.texts, function_name(function), function)
+        if b"memmap" in encoded.texts:
+            _look_for_files(batch)
+        packed = Packed(data, [self._placed(view) for view in encoded.buffers], shared, len(args), threads)
         return self._runner(function) if same else run_any, packed
 
     def close(self) -> None:
@@ -157,15 +165,16 @@ def run_any(packed: Packed) -> tuple[list[Any], float]:
 def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
     began = time.perf_counter()
     with attached(packed.shared):
-        calls, backend, n_jobs = pickle.loads(packed.data, buffers=packed.buffers)
-    if function is not None:
-        calls = [(function, *call) for call in calls]
+        (functions, args, kwargs), backend, n_jobs = pickle.loads(packed.data, buffers=packed.buffers)
+    calls = zip(
+        functions or repeat(function), args, kwargs or repeat({}), strict=False
+    )  # the one without an end
     results = []
     with native_threads.limited(packed.threads), parallel_config(backend=backend, n_jobs=n_jobs):
-        for called, args, kwargs in calls:
+        for called, its_args, its_kwargs in calls:
             try:
-                results.append(called(*args, **kwargs))
+                results.append(called(*its_args, **its_kwargs))
             except Exception as error:
-                name_call(error, call_text(function_name(called), args, kwargs, Shared))
+                name_call(error, call_text(function_name(called), its_args, its_kwargs, Shared))
                 raise
     return results, time.perf_counter() - began

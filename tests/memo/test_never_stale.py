@@ -21,6 +21,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, UsageError
+from cellmill.by_value import import_log
 from cellmill.memo import calls, sources
 from tests.memo.work import memo
 
@@ -352,3 +353,43 @@ def test_packages_count_by_their_version(ex: Executor, monkeypatch: pytest.Monke
     sources.version_of_package.cache_clear()
     monkeypatch.undo()
     sources.version_of_package.cache_clear()
+
+
+def _as_in_another_kernel(*modules: str) -> None:
+    """With none of these modules imported, and nothing known of packages."""
+    for name in modules:
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    sources.version_of_package.cache_clear()
+    sources._installed_as.cache_clear()
+    calls._memos.clear()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_packages_that_the_kernel_has_not_imported(
+    inline: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """One that is installed under another name (``named``), and one without a version."""
+    monkeypatch.setattr(import_log, "_INSTALLED", (*import_log._INSTALLED, f"{tmp_path}/"))
+    monkeypatch.syspath_prepend(tmp_path)
+    facts = tmp_path / "PyYamlish-1.dist-info"
+
+    def install(version: str) -> None:
+        (tmp_path / "yamlish.py").write_text(f"VERSION = {version!r}")
+        if named:
+            facts.mkdir(exist_ok=True)
+            (facts / "top_level.txt").write_text("yamlish")
+            (facts / "METADATA").write_text(f"Name: PyYamlish\nVersion: {version}\n")
+        _as_in_another_kernel("yamlish")
+
+    def f() -> str:
+        import yamlish
+
+        return str(yamlish.VERSION)
+
+    kept = memo(f, inline)
+    for version in "1.0", "2.00":  # Python tells files of one second by their sizes
+        install(version)
+        assert [kept().result(), kept().result()] == [version, version]
+    assert kept.cache_info().results == 2
+    _as_in_another_kernel("yamlish")

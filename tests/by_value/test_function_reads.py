@@ -17,7 +17,7 @@ from cellmill.by_value.references import dispatch_registry
 from tests.support.helpers import SECONDS
 
 SOURCE = """
-import functools
+import dataclasses, functools, os, pathlib
 
 scale = 1
 nothing = object()
@@ -25,8 +25,22 @@ nothing = object()
 def times(x=2, k=3):
     return x * k
 
+def computed(x=int(os.environ.get("CELLMILL_X", 2)), *, within=pathlib.Path.cwd(), most=10**2):
+    return x, str(within), most, late(), Kind.made(), Size()
+
+@functools.cache
+def late(x=int(os.environ.get("CELLMILL_X", 2))):
+    return x
+
 def named(x=2, *, b=[1], c=2):
     return len(b) * x * c
+
+@dataclasses.dataclass(slots=True)
+class Plain:
+    x: int = 2 * 8
+
+def plain(x=1 << 20, *, y=-0.5 * 3):
+    return x * y
 
 def known(given=nothing):
     return type(given).__name__
@@ -34,8 +48,17 @@ def known(given=nothing):
 def counted():
     return getattr(counted, "n", 0)
 
+@dataclasses.dataclass
+class Size:
+    x: int = 1 << 4
+    y: int = int(os.environ.get("CELLMILL_X", 2))
+
 class Kind:
     def of(self, x=4):
+        return x
+
+    @classmethod
+    def made(cls, x=int(os.environ.get("CELLMILL_X", 2))):
         return x
 
 @functools.singledispatch
@@ -51,7 +74,7 @@ def kept(x=1):
     return x * scale
 
 def whole():
-    return times(), named(), known(), counted(), Kind().of(), shown(3), shown("a")
+    return times(), computed(), named(), known(), counted(), Kind().of(), shown(3), shown("a")
 """
 
 
@@ -173,8 +196,20 @@ def test_objects_that_are_set_as_defaults_later(fresh: Executor, own: ModuleType
         assert agree(fresh, own, "known") == type(defaults[0]).__name__
 
 
+def test_defaults_that_a_later_import_would_compute_otherwise(
+    fresh: Executor, own: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``limit=int(os.environ[...])``: a worker's import comes after the change."""
+    monkeypatch.setenv("CELLMILL_X", "5")
+    here = Path.cwd()
+    monkeypatch.chdir(tmp_path)
+    assert agree(fresh, own, "computed") == (2, str(here), 100, 2, 2, own.Size(16, 2))
+
+
 def test_defaults_as_the_file_has_them_do_not_go_along(own: ModuleType) -> None:
-    assert {name for _, name in walked(own.times).reads} == set()
+    assert {
+        name for function in (own.times, own.plain, own.Plain.__init__) for _, name in walked(function).reads
+    } == set()
     own.times.__defaults__ = (2, 4)
     assert {name for _, name in walked(own.times).reads} == {"times.__defaults__"}
 

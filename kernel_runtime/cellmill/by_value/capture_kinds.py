@@ -296,7 +296,7 @@ class Walk:
             self.follow((attributes,), name)
         elif kind is CACHED:
             self.follow((value.__wrapped__,), name)
-            function_reads.of_wrapped(self, value)
+            function_reads.of_wrapped(self, value, name)
         elif kind.__module__ in _OURS:
             if hasattr(value, "__wrapped__"):
                 self.attribute(value, "__wrapped__", name)

@@ -72,12 +72,9 @@ def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list
             for function in functions:
                 walk.of_module(value, function.__code__)
         plain = getattr(value, "__func__", value)
-        if (
-            type(plain) is types.FunctionType
-            and plain.__qualname__ == shown
-            and type(value) is not classmethod
-        ):
-            of_defaults(walk, module, plain, shown)
+        if type(plain) is types.FunctionType and plain.__qualname__ == shown:
+            bound = type(value) is classmethod
+            of_defaults(walk, module, plain, shown, f"{shown}.__func__" if bound else shown)
         if _is_data_of_class(key, value):
             walk.attribute(cls, key, shown)
             data[key] = value

@@ -9,21 +9,24 @@ import importlib.util
 import sys
 import types
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .import_log import version_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ARITHMETIC = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.unaryop, ast.operator)
+_NOT_KNOWN = (ValueError, TypeError, ArithmeticError)  # when it is evaluated
 
 
 class _Written(NamedTuple):
     """``imports``: by name, the (module, level of a relative one) that it may be. ``defaults``: by name and first line
-    of a function and by attribute, the literals.
+    of a function and by attribute, the literals; ``fields``: by name of a class, those of its annotated names.
     """
 
     imports: dict[str, frozenset[tuple[str, int]]]
     defaults: dict[tuple[str, int, str], str]
+    fields: dict[str, frozenset[str]]
 
 
 def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> bool:
@@ -44,14 +47,16 @@ def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> 
     return found == {id(value)}
 
 
-def defaults_of(module: types.ModuleType, function: types.FunctionType, key: str) -> str | None:
-    """The text of the defaults that a module's file gives to a function, as `repr` has it; None where it is not known.
-    ``key``: the attribute that holds them.
-    """
-    code = function.__code__
-    if code.co_filename != vars(module).get("__file__"):
-        return None
-    return _of(module).defaults.get((code.co_name, code.co_firstlineno, key))
+def gives_defaults(module: types.ModuleType, function: types.FunctionType, key: str) -> bool:
+    """Whether a module's file surely gives a function the defaults that it has in the attribute ``key``."""
+    code, held, written = function.__code__, getattr(function, key), _of(module)
+    if code.co_filename == vars(module).get("__file__"):
+        return written.defaults.get((code.co_name, code.co_firstlineno, key)) == repr(held)
+    values = (
+        held.values() if type(held) is dict else held or ()
+    )  # of a method that a dataclass has been given
+    fields = written.fields.get(function.__qualname__.rpartition(".")[0].rpartition(".")[2], frozenset())
+    return fields.issuperset(map(repr, values))
 
 
 def _of(module: types.ModuleType) -> _Written:
@@ -61,7 +66,7 @@ def _of(module: types.ModuleType) -> _Written:
 
 @functools.lru_cache(maxsize=64)
 def _read(file: str, _: object) -> _Written:
-    found = _Written({}, {})
+    found = _Written({}, {}, {})
     try:
         with open(file, "rb") as source:
             tree = ast.parse(source.read())
@@ -76,16 +81,33 @@ def _read(file: str, _: object) -> _Written:
             first = min(line.lineno for line in (each, *each.decorator_list))
             for key, text in _defaults(each):
                 found.defaults[each.name, first, key] = text
+        elif isinstance(each, ast.ClassDef):
+            found.fields[each.name] = found.fields.get(each.name, frozenset()).union(_fields(each))
     return found
 
 
 def _defaults(node: _Function) -> Iterator[tuple[str, str]]:
-    """Yield (attribute, text) of the defaults of a function that are literals."""
+    """Yield (attribute, text) of the defaults of a function that are literals, or arithmetic of these."""
     named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    with contextlib.suppress(ValueError):
-        yield "__defaults__", repr(tuple(map(ast.literal_eval, node.args.defaults)))
-    with contextlib.suppress(ValueError):
-        yield "__kwdefaults__", repr({arg.arg: ast.literal_eval(x) for arg, x in named if x is not None})
+    with contextlib.suppress(*_NOT_KNOWN):
+        yield "__defaults__", repr(tuple(map(_value_of, node.args.defaults)))
+    with contextlib.suppress(*_NOT_KNOWN):
+        yield "__kwdefaults__", repr({arg.arg: _value_of(x) for arg, x in named if x is not None})
+
+
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the literals, as texts, that a class gives to annotated names."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and each.value is not None:
+            with contextlib.suppress(*_NOT_KNOWN):
+                yield repr(_value_of(each.value))
+
+
+def _value_of(node: ast.expr) -> Any:
+    """The value of an expression that is the same in each process; raises one of `_NOT_KNOWN` for others."""
+    if not all(isinstance(each, _ARITHMETIC) for each in ast.walk(node)):
+        return ast.literal_eval(node)
+    return eval(compile(ast.Expression(node), "<default>", "eval"))  # as the module's import did
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

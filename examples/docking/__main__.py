@@ -12,6 +12,7 @@ from typing import Any
 
 from docking import require
 from docking.commands import COMMANDS
+from docking.folder import make_folder
 from docking.inputs import library_of, receptor_of, redocked_of, settings_of, use_backend
 from docking.options import parser
 from docking.records import DockingInputError, Final
@@ -31,10 +32,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DockingInputError as error:
         print(f"docking: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(
+            f"docking: {error}; what has docked is kept, and {_again(given)} goes on when that is mended",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
-        how = "the same command with --go-on" if given[:1] == ["demo"] else "the same command"
-        print(f"docking: interrupted; what has docked is kept, and {how} goes on", file=sys.stderr)
+        print(f"docking: interrupted; what has docked is kept, and {_again(given)} goes on", file=sys.stderr)
         return 130
+
+
+def _again(given: Sequence[str]) -> str:
+    return "the same command with --go-on" if given[:1] == ["demo"] else "the same command"
 
 
 def _demo(arguments: Sequence[str]) -> int:
@@ -181,10 +191,7 @@ def _check_inputs(options: argparse.Namespace) -> None:
         )
     if options.start < 1:
         raise DockingInputError("--start must be at least 1: something has to be docked first.")
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DockingInputError(f"Cannot write results to '{options.out}': {error.strerror}.") from error
+    make_folder(options.out)
 
 
 def _final(options: argparse.Namespace) -> Final:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docking import options
+from docking.folder import make_folder
 from docking.inputs import library_of, receptor_of, redocked_of, settings_of, use_backend
 from docking.records import DockingInputError
 
@@ -56,7 +57,7 @@ def complete(arguments: Sequence[str]) -> int:
     )
     given = p.parse_args(arguments)
     command = shlex.join(["python", "-m", "docking", "complete", *arguments])
-    given.out.mkdir(parents=True, exist_ok=True)
+    make_folder(given.out)
     receptor, _reference = receptor_of(given)
     use_backend(given)
     with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
@@ -133,7 +134,7 @@ def retrospective(arguments: Sequence[str]) -> int:
     from docking.retrospective import Molecule, measures, together, told, write_ranking
 
     given = _retrospective_parser().parse_args(arguments)
-    given.out.mkdir(parents=True, exist_ok=True)
+    make_folder(given.out)
     receptor, reference = receptor_of(given)
     use_backend(given)
     with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
@@ -185,7 +186,7 @@ def noise(arguments: Sequence[str]) -> int:
     from docking.screen import random_start
 
     given = _noise_parser().parse_args(arguments)
-    given.out.mkdir(parents=True, exist_ok=True)
+    make_folder(given.out)
     receptor, reference = receptor_of(given)
     use_backend(given)
     with on_terminal() as ticker, _dockings(given, receptor, ticker.say) as (dock, ledger):
@@ -240,7 +241,7 @@ def redock(arguments: Sequence[str]) -> int:
     from docking.redock import redock as redocked
 
     given = _redock_parser().parse_args(arguments)
-    given.out.mkdir(parents=True, exist_ok=True)
+    make_folder(given.out)
     receptor, reference = receptor_of(given)
     if reference is None:
         raise DockingInputError(

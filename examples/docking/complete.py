@@ -10,12 +10,14 @@ import csv
 import gzip
 import io
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from docking.features import heavy_atoms
+from docking.folder import replace_file
 from docking.ledger import Ledger
 from docking.records import Docked, DockingInputError, Entry, Search
 from docking.searches import best_of
@@ -104,8 +106,7 @@ def write_table(rows: Sequence[Row], made: Sequence[str], path: Path) -> None:
         score = f"{row.score:.4f}" if row.ok else ""
         writer.writerow((row.smiles, row.name, score, row.heavy_atoms, row.reason))
     data = text.getvalue().encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def read_table(path: Path) -> Table:
@@ -113,7 +114,7 @@ def read_table(path: Path) -> Table:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except (OSError, UnicodeDecodeError, EOFError) as error:
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise DockingInputError(f"Cannot read the table '{path}': {error}.") from error
     lines = text.splitlines()
     made = tuple(line.removeprefix("# ") for line in lines if line.startswith("#"))

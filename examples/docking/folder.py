@@ -152,12 +152,24 @@ def set_aside(folder: Path, names: tuple[str, ...]) -> bool:
     return True
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Write ``text`` so that a reader finds the old file or the whole new one."""
+def make_folder(folder: Path) -> None:
+    """Make the folder of results, where it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DockingInputError(f"Cannot write results to '{folder}': {error.strerror}.") from error
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write ``content`` so that a reader finds the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    partial.replace(path)
+    try:
+        partial.write_bytes(content if isinstance(content, bytes) else content.encode())
+        partial.replace(path)
+    except BaseException:  # a full disk, an interrupt
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _differences(there: Any, here: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 from docking.records import ACQUISITIONS
@@ -229,7 +230,7 @@ def _add_searches(p: argparse._ArgumentGroup) -> None:
 def add_forms(p: argparse._ArgumentGroup) -> None:
     """Protonation, stereo and tautomers."""
     p.add_argument(
-        "--ph", type=float, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
+        "--ph", type=acidity, default=7.4, help="protonate molecules as at this pH (default %(default)s)"
     )
     p.add_argument("--as-given", action="store_true", help="dock molecules with the charges of their SMILES")
     p.add_argument(
@@ -291,6 +292,13 @@ def positive(text: str) -> int:
     value = count(text)
     if value == 0:
         raise argparse.ArgumentTypeError("0 is not enough")
+    return value
+
+
+def acidity(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is no pH")
     return value
 
 

@@ -86,7 +86,10 @@ def csv_cells(line: str, separator: str) -> list[str]:
     """The cells of one line."""
     if separator == " ":
         return line.split()
-    return next(csv.reader([line], delimiter=separator), [])
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:  # a cell is longer than it takes
+        return line.split(separator)
 
 
 def _separator(text: str, preferred: str = "") -> str:

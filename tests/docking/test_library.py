@@ -92,6 +92,7 @@ def test_a_table_finds_its_smiles_and_name_columns(executor: Any, tmp_path: Path
         ("a.csv", b"PK\x03\x04rest", "Export it as CSV"),
         ("a.smi.gz", b"\x1f\x8brest", "Cannot read"),
         ("a.sdf", b"\n\n", "has no rows"),
+        ("a.csv", b"smiles,name\nCCO," + b"n" * 200_000, "is not a table: field larger than"),
     ],
 )
 def test_an_unusable_ligand_file_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -131,6 +132,14 @@ def test_separators_columns_and_headers_are_found(
     if "structure" in content:  # a title that names nothing leaves the rows without names
         first, second = "row-2", "row-3"
     assert rows_of(path) == [(2, "CCO", first, ""), (3, "CCN", second, "")]
+
+
+def test_a_long_line_of_a_smiles_file_is_a_row(executor: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text(f"CCO {'n' * 200_000}\n{'C' * 200_000} b\n")
+    (_, smiles, name, reason), (*_, too_long) = rows_of(path)
+    assert (smiles, len(name), reason) == ("CCO", 200_000, "")
+    assert "200,000 characters" in too_long
 
 
 def test_encodings_and_packed_files_are_read(executor: Any, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import csv
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -288,10 +290,46 @@ def test_what_cannot_be_used_is_named_and_nothing_is_done(
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize("command", ["redock", "complete", "noise", "retrospective"])
+def test_a_folder_that_cannot_be_one_is_named(
+    main: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    protein, library = map(str, files)
+    given = {"redock": [], "retrospective": [library, library]}.get(command, ["--generate", "9"])
+    assert main([command, "--receptor", protein, *given, "--out", library]) == 1
+    assert capsys.readouterr().err == f"docking: Cannot write results to '{library}': File exists.\n"
+
+
+def test_a_full_disk_is_named_and_leaves_nothing_half_written(
+    main: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from docking import commands
+    from docking.complete import write_table
+
+    table = tmp_path / "complete.csv"
+    table.write_text("the former one")
+
+    def full(_path: Path, _text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write(_arguments: Any) -> int:
+        write_table([], ["a table"], table)
+        return 0
+
+    monkeypatch.setitem(commands.COMMANDS, "complete", write)
+    monkeypatch.setattr(Path, "replace", full)
+    assert main(["complete"]) == 1
+    told = capsys.readouterr().err
+    assert "No space left on device; what has docked is kept, and the same command goes on" in told
+    assert list(tmp_path.iterdir()) == [table]
+    assert table.read_text() == "the former one"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
+        ["--receptor", "x.pdb", "--generate", "9", "--ph", "nan"],
         ["--receptor", "x.pdb"],
         ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", "1", "2"],
         ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", *SMALL_BOX, "--workers", "0"],

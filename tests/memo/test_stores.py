@@ -141,6 +141,8 @@ def test_a_file_that_was_removed_is_made_anew(path: Path, in_file: InFile) -> No
     store.put(b"1", "f", b"one")
     for file in path.parent.iterdir():
         file.unlink()
+    assert (store.held(), store.held("f"), store.functions(), store.clear()) == ((0, 0), (0, 0), [], 0)
+    assert not path.exists()  # who asks makes none
     assert kept(store, b"1") is None
     store.put(b"2", "f", b"two")
     store.write()

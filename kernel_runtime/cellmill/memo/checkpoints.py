@@ -84,11 +84,10 @@ class CheckpointStore(FileStore):
 
     def _results(self, function: str | None) -> dict[bytes, bytes]:
         """All that is kept, of a function or of all."""
-        rows = self._base.execute(
-            "SELECT data, sum FROM blocks WHERE ?1 IS NULL OR function=?1 ORDER BY id", (function,)
-        )
         found: dict[bytes, bytes] = {}
-        for data, check in rows:
+        for data, check in self._rows(
+            "SELECT data, sum FROM blocks WHERE ?1 IS NULL OR function=?1 ORDER BY id", (function,)
+        ):
             if zlib.crc32(data) == check:
                 found |= pickle.loads(data)
         return found
@@ -104,7 +103,7 @@ class CheckpointStore(FileStore):
         """See `Store`."""
         self.write()
         with self._lock:
-            rows = self._base.execute("SELECT DISTINCT function FROM blocks ORDER BY function").fetchall()
+            rows = self._rows("SELECT DISTINCT function FROM blocks ORDER BY function")
         return [name for (name,) in rows]
 
     def clear(self, function: str | None = None) -> int:
@@ -112,7 +111,8 @@ class CheckpointStore(FileStore):
         self.write()
         with self._lock:
             count = len(self._results(function))
-            self._base.execute("DELETE FROM blocks WHERE ?1 IS NULL OR function=?1", (function,))
+            if count:
+                self._base.execute("DELETE FROM blocks WHERE ?1 IS NULL OR function=?1", (function,))
             return count
 
 

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections import OrderedDict
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
@@ -179,6 +179,10 @@ class FileStore:
             self._inode = os.stat(self.path).st_ino
         return self._base
 
+    def _rows(self, question: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """What the file answers; nothing where it was removed, as to ask makes none."""
+        return self._present().execute(question, values).fetchall() if self.path.exists() else []
+
     def _opened(self) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -316,16 +320,14 @@ class FileStore:
         self.write()
         clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
         with self._lock:
-            count, size = self._base.execute(
-                f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM results{clause}", values
-            ).fetchone()
-        return Held(count, size)
+            rows = self._rows(f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM results{clause}", values)
+        return Held(*rows[0]) if rows else Held(0, 0)
 
     def functions(self) -> list[str]:
         """See `Store`."""
         self.write()
         with self._lock:
-            rows = self._base.execute("SELECT DISTINCT function FROM results ORDER BY function").fetchall()
+            rows = self._rows("SELECT DISTINCT function FROM results ORDER BY function")
         return [name for (name,) in rows]
 
     def clear(self, function: str | None = None) -> int:
@@ -333,7 +335,9 @@ class FileStore:
         self.write()
         clause, values = ("", ()) if function is None else (" WHERE function=?", (function,))
         with self._lock:
-            return self._base.execute(f"DELETE FROM results{clause}", values).rowcount
+            if not self.path.exists():
+                return 0
+            return self._present().execute(f"DELETE FROM results{clause}", values).rowcount
 
     def trim(self) -> None:
         """See `Store`."""

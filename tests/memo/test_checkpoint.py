@@ -134,6 +134,9 @@ def run_killed(folder: Path, draws: random.Random) -> int:
         assert min(again, default=200) >= given
         if process.returncode == 0:
             assert {int(x) for x in ran.read_text().split()} == set(range(200))
+            assert {each.name for each in folder.glob("kept*")} == {
+                "kept"
+            }  # no part of it is beside the file
             return kills
         given = max(given, len(lines))
     raise AssertionError("it never ended")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -147,6 +148,21 @@ def test_a_file_that_was_removed_is_made_anew(path: Path, in_file: InFile) -> No
     store.put(b"2", "f", b"two")
     store.write()
     assert kept(in_file(), b"2") == b"two"
+
+
+def test_a_closed_file_is_whole_by_itself_and_opened_again(path: Path, in_file: InFile) -> None:
+    store = in_file()
+    store.put(b"1", "f", b"one")
+    store.close()
+    assert [*path.parent.iterdir()] == [path]
+    shutil.copy(path, path.with_name("copied"))
+    assert type(store)(path.with_name("copied"), *[None] * (type(store) is FileStore)).held() == Held(1, 3)
+    store.put(b"2", "f", b"two")
+    store.write()
+    assert (kept(store, b"1"), kept(in_file(), b"2")) == (b"one", b"two")
+    store.close()
+    path.unlink(missing_ok=True)
+    assert kept(store, b"1") is None
 
 
 def test_a_full_disk_is_said_once_and_loses_nothing(

@@ -211,12 +211,12 @@ def _store_in_file(path: Path, *, of_map: bool = False) -> FileStore:
     return found
 
 
-def _write_all() -> None:
-    for store in stores():
-        store.write()
+def _close_all() -> None:
+    for store in [*_files.values()]:
+        store.close()
 
 
-atexit.register(_write_all)
+atexit.register(_close_all)
 
 
 def stores() -> list[MemoryStore | FileStore]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sqlite3
@@ -314,6 +315,15 @@ class FileStore:
         now = time.time()
         rows = [(key, name, data, zlib.crc32(data), len(data), now) for key, (name, data) in results.items()]
         base.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def close(self) -> None:
+        """All is in the file itself, and nothing beside it, unless another process uses it: it can be copied and moved.
+        The next look opens it again.
+        """
+        self.write()
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self._base.close()
+            self._inode = -1  # of no file
 
     def held(self, function: str | None = None) -> Held:
         """See `Store`."""

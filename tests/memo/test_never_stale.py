@@ -267,6 +267,11 @@ def test_files_that_it_depends_on(ex: Executor, tmp_path: Path) -> None:
     for text in "1", "2", "1", "3":  # each of one size, within one tick of the file's clock
         file.write_text(text)
         assert g(2).result() == text * 2
+    copy = file.with_name("copy.csv")
+    copy.write_text(file.read_text())
+    of_file, of_copy = (memo(len, ex, depends_on=[path]) for path in (file, copy))
+    assert (of_file("abc").result(), of_copy("abc").result()) == (3, 3)
+    assert of_copy.cache_info().hits == 1  # by its content, wherever it is
     with pytest.raises(UsageError, match="which is no file"):
         memo(f, ex, depends_on=[tmp_path / "none"])
     with pytest.raises(UsageError, match="depends_on names files for memo="):

@@ -98,7 +98,10 @@ def test_modules_of_the_users_packages_however_they_are_reached(tmp_path: Path) 
     for number, file in enumerate(MODULES.values()):
         (folder / file).write_text(f"VALUE = {number + 10}")
     assert run() == {name: f"{number + 10} 0" for number, name in enumerate(MODULES)}
-    assert run() == {name: f"{number + 10} 1" for number, name in enumerate(MODULES)}
+    found = {name: f"{number + 10} 1" for number, name in enumerate(MODULES)}
+    assert run() == found
+    folder = folder.rename(tmp_path / "moved")
+    assert run() == found
 
 
 EDITED = """

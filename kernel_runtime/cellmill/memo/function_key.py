@@ -101,7 +101,7 @@ class FunctionKey:
                 made.add((place, walk.reads[place]))
             for place in sorted(walk.package_names):
                 made.add((place, walk.package_names[place]))
-            made.add(tuple((path, sources.content_of(path)) for path in self._depends_on))
+            made.add(tuple(map(sources.content_of, self._depends_on)))
             digest = made.digest()
             files = {**dict.fromkeys(self._depends_on, ""), **made.files}
             states = self._states_of(files)

@@ -15,7 +15,6 @@ import functools
 import logging
 import marshal
 import operator
-import os
 import pathlib
 import re
 import struct
@@ -108,8 +107,8 @@ class Structure:
         """The digest of all that was added, of `SIZE` bytes; asked for once, when all was added."""
         if self._modules:
             self.files = sources.files_behind(self._modules, self._used)
-            for path, module in sorted(self.files.items()):
-                self._put(os.fsencode(path), *sources.content_here(path, module))
+            for module, path in sorted((module, path) for path, module in self.files.items()):
+                self._put(module.encode(), *sources.content_here(path, module))  # wherever the file is
         return self._hash.digest()
 
     def _put(self, *parts: bytes) -> None:

@@ -304,6 +304,6 @@ def acidity(text: str) -> float:
 
 def minutes(text: str) -> float:
     value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError("0 is not enough")
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no number of minutes above 0")
     return value

@@ -330,6 +330,7 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_written(
     [
         [],
         ["--receptor", "x.pdb", "--generate", "9", "--ph", "nan"],
+        ["--receptor", "x.pdb", "--generate", "9", "--budget", "inf"],
         ["--receptor", "x.pdb"],
         ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", "1", "2"],
         ["--receptor", "x.pdb", "--ligands", "y.smi", "--box", *SMALL_BOX, "--workers", "0"],

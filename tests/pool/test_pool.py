@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.pool
 import os
 import pickle
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -230,6 +231,59 @@ def test_closed_it_raises_the_error_of_an_input_at_its_end() -> None:
     assert [next(results) for _ in range(300_000)] == list(range(300_000))
     assert told(lambda: next(results)) == ("ValueError", "no more")
     assert every(results) == []
+
+
+@pytest.mark.parametrize("imap", ["imap", "imap_unordered"])
+@pytest.mark.parametrize("close", [False, True])
+def test_an_input_that_blocks_holds_up_nothing(pool: Pool, imap: str, close: bool) -> None:
+    """Each element but the first waits for the result of the one before."""
+    used = Pool(2) if close else pool
+    given: queue.Queue[int | None] = queue.Queue()
+    results = getattr(used, imap)(abs, iter(given.get, None))
+    if close:
+        used.close()
+    found: list[int] = []
+    for i in range(20):
+        given.put(-i)
+        found.append(results.next(SECONDS))
+    given.put(None)
+    assert found == list(range(20))
+    assert every(results) == []
+    if close:
+        used.join()
+
+
+def test_an_element_is_what_it_was_when_it_was_taken(pool: Pool) -> None:
+    def items() -> Iterator[list[int]]:
+        row: list[int] = []
+        for i in range(5):
+            row.append(i)
+            yield row
+
+    assert list(pool.imap(sum, items())) == [0, 1, 3, 6, 10]
+
+
+def test_results_that_nothing_reads_are_computed_all_the_same(tmp_path: Any) -> None:
+    pool = Pool(2)
+    pool.imap(os.mkdir, (f"{tmp_path}/{i}" for i in range(50)))
+    pool.close()
+    pool.join()
+    assert len(list(tmp_path.iterdir())) == 50
+
+
+def test_terminated_it_ends_a_reader_whose_input_blocks() -> None:
+    given: queue.Queue[int | None] = queue.Queue()
+    pool = Pool(1)
+    results = pool.imap(abs, iter(given.get, None))
+    given.put(-1)
+    assert results.next(SECONDS) == 1
+    with pytest.raises(multiprocessing.TimeoutError):
+        results.next(0.01)  # a thread waits from here on
+    pool.terminate()
+    with pytest.raises(CancelledError):
+        results.next(SECONDS)
+    given.put(None)
+    until(lambda: not [each for each in threading.enumerate() if each.name.startswith("cellmill-map-")])
 
 
 def test_terminated_it_takes_no_more_of_an_input_without_an_end() -> None:

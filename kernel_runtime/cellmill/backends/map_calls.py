@@ -15,7 +15,7 @@ from ..errors import UsageError, did_you_mean
 from ..serialization.function_code import function_name
 from .map_options import MapOptions
 
-OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name != "star")
+OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name not in ("star", "fed"))
 _PARTS = (list, tuple, dict)
 DEEPEST = 50
 

@@ -11,7 +11,8 @@ from ..task import path_of
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:
-    """The options of `Executor.map`, which describes them; ``star``: each element is a tuple of arguments.
+    """The options of `Executor.map`, which describes them; ``star``: each element is a tuple of arguments;
+    ``fed``: an input that runs code of the user's is taken in a thread of its own.
 
     Raises:
         UsageError: a size that is no whole number of at least 1.
@@ -24,6 +25,7 @@ class MapOptions:
     prefetch: int | None = None
     checkpoint: str | PathLike[str] | None = None
     star: bool = False
+    fed: bool = False
 
     def __post_init__(self) -> None:
         for name in ("prefetch", "chunksize"):

@@ -41,6 +41,11 @@ def is_whole(iterable: Iterable[Any]) -> bool:
     return kind in _WHOLE or (kind.__module__.partition(".")[0], kind.__name__) in _ARRAYS
 
 
+def is_quiet(iterables: tuple[Iterable[Any], ...]) -> bool:
+    """No code of the user's runs while elements are taken."""
+    return all(is_whole(it) or type(it) in _ENDLESS or type(it) in _COMBINED for it in iterables)
+
+
 class Pause(Exception):
     """An input gives nothing for now. ``of_reader``: it is the turn of the reader, for whom something is there."""
 
@@ -75,10 +80,7 @@ class Input:
         finite = [is_whole(iterable) for iterable in iterables]
         quiet = all(done or type(it) in _ENDLESS for done, it in zip(finite, iterables, strict=True))
         self.whole = quiet and any(finite)
-        self.quiet = quiet or all(
-            done or type(it) in _ENDLESS or type(it) in _COMBINED
-            for done, it in zip(finite, iterables, strict=True)
-        )
+        self.quiet = quiet or is_quiet(iterables)
         self.exhausted = False
         self.error: BaseException | None = None  # of the input itself, for its place
         self.taken = 0  # elements so far

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future as BaseFuture
 from concurrent.futures import wait
 from typing import Any, NoReturn
 from weakref import WeakSet
 
 from .. import run_registry
+from ..backends.map_options import MapOptions
 from ..diagnostics.blame import cancelling
 from ..errors import UsageError
 from ..executor import Executor
@@ -119,18 +120,16 @@ class Pool:
     def imap(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
     ) -> ResultIterator:
-        """Return an iterator over ``func(item)``, in order; items are taken as results are read."""
-        self._check()
-        results = self._executor.map(func, iterable, chunksize=chunksize, return_exceptions=True)
-        return self._read(results)
+        """Return an iterator over ``func(item)``, in order. Items are taken in a thread of their own, as far ahead of
+        the results that are read as those of `Executor.map`.
+        """
+        return self._imap(func, iterable, chunksize, ordered=True)
 
     def imap_unordered(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
     ) -> ResultIterator:
         """Return an iterator over ``func(item)``, as they come."""
-        self._check()
-        how: dict[str, Any] = {"return_exceptions": True, "ordered": False}
-        return self._read(self._executor.map(func, iterable, chunksize=chunksize, **how))
+        return self._imap(func, iterable, chunksize, ordered=False)
 
     # -- the end
 
@@ -195,8 +194,13 @@ class Pool:
             results.run_out()
         self._executor.shutdown(wait=False)  # which takes no more of an input
 
-    def _read(self, results: Iterator[Any]) -> ResultIterator:
-        made = ResultIterator(results)
+    def _imap(
+        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None, *, ordered: bool
+    ) -> ResultIterator:
+        self._check()
+        size = None if chunksize == 1 else chunksize
+        how = MapOptions(chunksize=size, ordered=ordered, return_exceptions=True, fed=True)
+        made = ResultIterator(self._executor.map_with(func, (iterable,), DEFAULT_OPTIONS, how, {}))
         self._iterators.add(made)
         return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import queue
 import threading
@@ -119,7 +118,8 @@ class ResultIterator:
 
     def __init__(self, results: Iterator[Any]) -> None:
         self._results = results
-        self._reading = threading.Lock()
+        self._turns = threading.Condition()
+        self._reading = False  # a thread waits for the next result
         self._kept: deque[Any] = deque()  # results that `run_out` has read
         self._error: Exception | None = None  # of the input, met by it
         self._coming: BaseFuture[Any] | None = None  # the next one, while another thread waits for it
@@ -150,28 +150,42 @@ class ResultIterator:
 
     def run_out(self) -> None:
         """Have all calls made, to the end of the input: results that nothing has read by then are kept."""
-        while True:
-            with self._reading:
-                try:
-                    found = next(self._results, _END)
-                except Exception as error:
-                    self._error = error
-                    return
-                if found is _END:
-                    return
-                self._kept.append(found)
+        while self._read(keep=True) is not _END:
+            pass
 
     def _next(self) -> Any:
         """The next result; `_END` behind the last one."""
-        with contextlib.suppress(IndexError):
-            return self._kept.popleft()
-        with self._reading:
-            if self._kept:
-                return self._kept.popleft()
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            return next(self._results, _END)
+        return self._read(keep=False)
+
+    def _read(self, *, keep: bool) -> Any:
+        """The next result, or with ``keep`` one behind those that are kept, and keep it. One thread at a time waits."""
+        mine = False
+        try:
+            with self._turns:
+                self._turns.wait_for(lambda: not self._reading or (self._kept and not keep))
+                if self._kept and not keep:
+                    return self._kept.popleft()
+                self._raise_error()
+                self._reading = mine = True
+            found = next(self._results, _END)
+            if keep and found is not _END:
+                self._kept.append(found)
+            return found
+        except Exception as error:
+            if not keep:
+                raise
+            self._error = error
+            return _END
+        finally:
+            if mine:
+                with self._turns:
+                    self._reading = False
+                    self._turns.notify_all()
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
 
 _END = object()

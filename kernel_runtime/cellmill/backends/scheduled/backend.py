@@ -26,11 +26,13 @@ from ..common_options import CommonOptions
 from ..map_iterator import MapIterator, reading
 from ..map_options import MapOptions
 from ..resources import Resources, machine_memory
+from ..taking import is_quiet
 from . import accounts, carried, ending, figures, forked, outcomes, worker_infos
 from .advising import Adviser
 from .cancellations import SLOT, Cancellations
 from .events import Events
 from .failure_log import FailureLog
+from .feeding import FedResults
 from .gate import Gate
 from .inspecting import Inspector
 from .mapping import MapResults, streams_of
@@ -220,7 +222,8 @@ class ScheduledBackend:
         self.pool.sync_context()
         if type(function) is not partial:  # that is packed with its constants once, when the map begins
             self.functions.number(function)  # one that cannot be sent raises here, once
-        results = MapResults(self, function, iterables, options, run, how)
+        kind = FedResults if how.fed and not is_quiet(iterables) else MapResults
+        results = kind(self, function, iterables, options, run, how)
         try:
             # broken since that check: the thread that broke it may have missed these
             if self.gate.broken is not None:

@@ -148,16 +148,16 @@ class MapResults:
             slow = self.begun and took > SLOW_ELEMENT_S * len(items)
             self._block = 1 if took > SLOW_INPUT_S else min(self._input.growth * self._block, LARGEST_BLOCK)
 
+    def _all_taken(self) -> bool:
+        """Whether all of the input is with the stream."""
+        return self._input.exhausted
+
     def _add(self, items: list[Any], size: int) -> None:
         added = self._added
         self._added += len(items)
         self._ahead.took(len(items), size)
         self.stream.expected = (
-            0
-            if self._input.exhausted
-            else None
-            if self._length is None
-            else max(0, self._length - self._added)
+            0 if self._all_taken() else None if self._length is None else max(0, self._length - self._added)
         )
         before, self._packing = self._packing, self._input.packing
         self.stream.add(range(added, added + len(items)), items, self._packing - before)
@@ -334,8 +334,8 @@ class MapResults:
 
     def progress(self) -> Progress:
         """See `map_iterator.Source`."""
-        total = self._added if self._input.exhausted else self._length
-        ended = self._input.exhausted and self._first == self._added
+        total = self._added if self._all_taken() else self._length
+        ended = self._all_taken() and self._first == self._added
         name = function_name(self.stream.function)
         return Progress(name, self._run.counts(), total, self._first, self._over and not ended)
 
@@ -358,7 +358,7 @@ class MapResults:
 
     def _finish_run(self) -> None:
         """Give the run's number back as soon as no task of it is left."""
-        if (self._over or self._input.exhausted) and not self.stream.unfinished:
+        if (self._over or self._all_taken()) and not self.stream.unfinished:
             _open.discard(self)
             self._run.finish()
 

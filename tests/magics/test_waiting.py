@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -129,6 +129,32 @@ def test_stop_ends_the_waiting_and_the_tasks(notebook: Notebook, tmp_path: Path,
     notebook.manager.interrupt_kernel()
     notebook.finish(output)
     assert "interrupted while the cell waited for its tasks" in output.stderr or output.error is not None
+    notebook.run("import concurrent.futures\nassert not concurrent.futures.wait(fs, 60).not_done").ok()
+    assert notebook.value("[f.cancelled() for f in fs]") == "[True, True, True, True]"
+
+
+SWALLOWED = """
+def press(*_):
+    ip.events.unregister({event!r}, press)
+    raise KeyboardInterrupt
+ip = get_ipython()
+ip.events.register({event!r}, press)
+held = ip.events.callbacks[{event!r}]
+held.insert(0, held.pop())
+fs = [write(i, gate={gate!r}) for i in range(4)]
+"""
+
+
+@pytest.mark.parametrize("event", ["post_execute", "post_run_cell"])
+@pytest.mark.parametrize("run", [run_by_program, Notebook.run])
+def test_stop_behind_the_last_line_of_a_cell_ends_its_tasks(
+    notebook: Notebook, tmp_path: Path, gate: Gate, event: str, run: Callable[[Notebook, str], Output]
+) -> None:
+    """IPython swallows Stop in what it calls then: the figures of matplotlib are drawn there."""
+    notebook.run(WRITE.format(folder=str(tmp_path))).ok()
+    assert "KeyboardInterrupt" in "".join(
+        run(notebook, SWALLOWED.format(event=event, gate=gate.folder)).traceback
+    )
     notebook.run("import concurrent.futures\nassert not concurrent.futures.wait(fs, 60).not_done").ok()
     assert notebook.value("[f.cancelled() for f in fs]") == "[True, True, True, True]"
 

@@ -46,14 +46,15 @@ class Session:
         self._ip = ip
         self._arrivals = Arrivals(ip)
         self._matcher = matcher(ip)
-        self._stop = _Stop(ip)
+        self._waiting = waiting.attend(ip)
+        self._waiting.leave_hooks()
+        self._stop = _Stop(ip, self._waiting)
         self._magics = _magics(ip, self._arrivals)
         for (kind, name), function in self._magics.items():
             ip.magics_manager.register_function(function, magic_kind=kind, magic_name=name)
-        self._waiting = waiting.attend(ip)
-        self._waiting.leave_hooks()
         self._hooks = (
             ("pre_run_cell", self._new_epoch),
+            ("pre_run_cell", self._stop.before_cell),
             ("pre_run_cell", _note_seeds),
             ("pre_run_cell", self._waiting.before_cell),
             ("pre_run_cell", self._arrivals.before_cell),
@@ -61,6 +62,7 @@ class Session:
             ("post_run_cell", self._waiting.after_cell),
             ("post_run_cell", _note_modules),
             ("post_run_cell", self._arrivals.after_cell),
+            ("post_run_cell", self._stop.cell_over),
         )
         for event, hook in self._hooks:
             ip.events.register(event, hook)
@@ -140,8 +142,10 @@ class _Stop:
     all errors are shortened at the same place, see `tracebacks`.
     """
 
-    def __init__(self, ip: InteractiveShell) -> None:
+    def __init__(self, ip: InteractiveShell, cells: waiting.Waiting) -> None:
         self._ip = ip
+        self._cells = cells
+        self._within = False  # a cell, or what is called at its end
         self._stopped = 0  # the cell that was, by its epoch
         self._replaced = vars(ip).get("showtraceback")
         self._show: Callable[..., None] = ip.showtraceback
@@ -155,13 +159,22 @@ class _Stop:
             if self._replaced is not None:
                 vars(self._ip)["showtraceback"] = self._replaced
 
+    def before_cell(self, info: object = None) -> None:
+        """A cell starts (pre_run_cell)."""
+        self._within = True
+
+    def cell_over(self, result: object = None) -> None:
+        """All that is called at the end of a cell was (post_run_cell): one that has run it may go on."""
+        self._within = self._cells.running
+
     def after_cell(self, result: Any) -> None:
         """The cell has ended (post_run_cell)."""
         if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
             self._stop()
 
     def _stop_and_show(self, *args: Any, **how: Any) -> None:
-        if how.get("running_compiled_code") and _is_stop(sys.exc_info()[1]):
+        # IPython swallows Stop in what is called at the end of a cell, and goes on to the next of it
+        if (self._within or how.get("running_compiled_code")) and _is_stop(sys.exc_info()[1]):
             with contextlib.suppress(KeyboardInterrupt):  # pressed twice: the end of the cell stops the rest
                 self._stop()
         if how.get("running_compiled_code"):

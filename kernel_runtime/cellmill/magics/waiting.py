@@ -90,6 +90,11 @@ class Waiting:
         assert self._shut_down is not None
         return self._shut_down(restart)
 
+    @property
+    def running(self) -> bool:
+        """Whether a cell runs."""
+        return self._cells > 0
+
     def before_cell(self, info: object = None) -> None:
         """A cell starts (pre_run_cell), and with it its epoch."""
         if beside_others(self._ip):

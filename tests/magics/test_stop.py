@@ -319,6 +319,22 @@ def test_cells_that_a_cell_runs_end_with_it(stage: Stage) -> None:
     stage.goes_on(same_workers=True)
 
 
+def test_a_cell_that_goes_on_after_stop_is_stopped_again(stage: Stage) -> None:
+    """What Stop ends is the cell that it runs."""
+    inner = "ex.submit(sleep).result()"
+    output = stage.notebook.start(
+        f"get_ipython().run_cell({inner!r})\nfs = [ex.submit(sleep) for _ in range(9)]\nfs[0].result()"
+    )
+    stage.said()
+    time.sleep(MOMENT)
+    stage.notebook.manager.interrupt_kernel()
+    stage.said()
+    stage.end(output)
+    stage.notebook.run("concurrent.futures.wait(fs, 30)").ok()
+    assert stage.notebook.value("all(f.cancelled() for f in fs)") == "True"
+    stage.goes_on(same_workers=True)
+
+
 def test_a_cell_of_a_subshell_does_not_keep_stop_from_the_tasks(stage: Stage) -> None:
     with stage.notebook.subshell() as beside:
         output = stage.notebook.start("fs = [ex.submit(sleep) for _ in range(9)]\nfs[0].result()")

@@ -166,6 +166,7 @@ class _Stop:
     def cell_over(self, result: object = None) -> None:
         """All that is called at the end of a cell was (post_run_cell): one that has run it may go on."""
         self._within = self._cells.running
+        self._stopped = 0
 
     def after_cell(self, result: Any) -> None:
         """The cell has ended (post_run_cell)."""

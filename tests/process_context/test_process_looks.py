@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import decimal
 import locale
 import os
@@ -66,6 +67,11 @@ def _files(n: int) -> None:
 @change("the time limit of new sockets")
 def _sockets(n: int) -> None:
     socket.setdefaulttimeout(n + 1)
+
+
+@change("builtins.cellmill_look")
+def _builtins(n: int) -> None:
+    builtins.cellmill_look = n  # type: ignore[attr-defined]
 
 
 @change("the decimal context")

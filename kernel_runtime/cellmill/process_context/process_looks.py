@@ -1,5 +1,5 @@
 """Detection, in a worker, of what tasks change of their process: directory, environment, module path, locale, settings,
-figures that they draw in.
+builtins, figures that they draw in.
 
 A plain loop makes such a change in the kernel, and the items after it see it. A task makes it in its worker, where some
 of the tasks that follow see it. Looked at are only functions that name what could change it (`os.chdir`, `os.environ`,
@@ -8,6 +8,7 @@ of the tasks that follow see it. Looked at are only functions that name what cou
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from typing import Any
 
 from . import context, library_settings, settings
 
-_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES, _FILES = range(7)
+_DIRECTORY, _ENVIRONMENT, _PATH, _OF_PROCESS, _SETTINGS, _FIGURES, _FILES, _BUILTINS = range(8)
 DRAWING = frozenset(
     ("plt", "pyplot", "pylab", "sns", "seaborn", "plot", "hist", "boxplot")
 )  # in figures of pyplot
@@ -30,6 +31,7 @@ _BY_NAME = {
     **dict.fromkeys(("DisableLog", "EnableLog", "setdefaulttimeout"), _SETTINGS),
     **dict.fromkeys((f"Set{name}" for name in library_settings.FLAGS), _SETTINGS),
     **dict.fromkeys(DRAWING, _FIGURES),
+    **dict.fromkeys(("builtins", "__builtins__"), _BUILTINS),
 }
 FIGURES = "pyplot's open figures"
 _BY_PAIR = {
@@ -100,9 +102,12 @@ def _open_figures() -> list[tuple[int, int]]:
     ]
 
 
-def _variables(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    return [f"os.environ[{name!r}]" for name in names]
+def _entries(shown: str) -> Callable[[dict[str, Any], dict[str, Any]], list[str]]:
+    def differing(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+        names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+        return [shown.format(name) for name in names]
+
+    return differing
 
 
 def _fields(shown: dict[str, str]) -> Callable[[Any, Any], list[str]]:
@@ -119,13 +124,15 @@ _READ: dict[int, Callable[[], Any]] = {
     _SETTINGS: settings.read,
     _FIGURES: _open_figures,
     _FILES: tempfile.gettempdir,  # which the first file would set
+    _BUILTINS: lambda: {name: id(value) for name, value in vars(builtins).items()},
 }
 _SHOWN: dict[int, Callable[[Any, Any], list[str]]] = {
     _DIRECTORY: lambda *_: ["the working directory"],
-    _ENVIRONMENT: _variables,
+    _ENVIRONMENT: _entries("os.environ[{!r}]"),
     _PATH: lambda *_: ["sys.path"],
     _OF_PROCESS: _fields(_OF_PROCESS_SHOWN),
     _SETTINGS: _fields(_SETTINGS_SHOWN),
     _FIGURES: lambda *_: [FIGURES],
     _FILES: lambda *_: ["tempfile.tempdir"],
+    _BUILTINS: _entries("builtins.{}"),
 }

@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 import sys
+import types
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -77,6 +78,21 @@ def test_through_another_name_and_by_keyword(pool: Executor) -> None:
         return 0
 
     assert "its argument table" in changed(lambda: pool.submit(count, [1], table={}).result(SECONDS))[0]
+
+
+def test_modules_that_are_made_here(pool: Executor) -> None:
+    settings = types.ModuleType("settings_made_here")
+    settings.limit = 1  # type: ignore[attr-defined]
+
+    def raised(module: Any) -> int:
+        setattr(module, "lim" + "it", module.limit + 1)
+        return int(module.limit)
+
+    def read(module: Any) -> int:
+        return int(module.limit)
+
+    assert "its argument module" in changed(lambda: pool.submit(raised, settings).result(SECONDS))[0]
+    assert changed(lambda: pool.submit(read, settings).result(SECONDS)) == []
 
 
 def test_arrays(pool: Executor) -> None:

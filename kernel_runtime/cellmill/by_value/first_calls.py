@@ -196,7 +196,9 @@ def _may_change(value: Any) -> bool:
         return bool(value.size <= MOST_BYTES // 8)
     if is_molecule(value) or is_seed_sequence(kind):
         return True
-    return bool(kind.__flags__ & 1 << 9) and not is_a(value, types.ModuleType)
+    if is_a(value, types.ModuleType):
+        return getattr(value, "__spec__", None) is None  # it was made here: others are imported in a task
+    return bool(kind.__flags__ & 1 << 9)
 
 
 def _is_array(kind: type) -> bool:
@@ -252,6 +254,8 @@ def _is_compared_whole(value: Any) -> bool:
     they change deeper inside may be a cache.
     """
     kind = type(value)
+    if is_a(value, types.ModuleType):
+        return False
     if kind is types.FunctionType or is_a(value, type):
         return importable(value)
     if kind is types.MethodType:

@@ -52,6 +52,13 @@ def test_what_is_recorded_is_what_the_kernel_keeps(pool: Executor, tmp_path: Pat
     assert str(kept[0].path.name) in kept._repr_html_()
 
 
+def test_a_run_counts_from_its_begin(pool: Executor, tmp_path: Path) -> None:
+    with cellmill.record(tmp_path) as recording, recording._look_lock:  # its thread does not come to it
+        assert list(pool.map(abs, range(3))) == [0, 1, 2]
+        assert ", 1 run, recording" in repr(recording)
+    assert recording.count == len(cellmill.runs(tmp_path)) == 1
+
+
 FIELDS = ("name", "cell", "began", "wall", "finished", "submitted", "succeeded", "failed", "moved", "figures")
 
 

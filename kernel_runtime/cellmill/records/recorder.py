@@ -159,7 +159,7 @@ class RunRecorder(Follower):
         self.limit = limit
         self._bound = None if limit is None else Bound(self.folder, limit)
         self.problem = ""
-        self.count = 0
+        self._opened = 0
         self._files: dict[int, _File] = {}
         self._quiet: set[int] = (
             set()
@@ -176,6 +176,11 @@ class RunRecorder(Follower):
                 _current = None
         return self.folder
 
+    @property
+    def count(self) -> int:
+        """How many runs are recorded, also those whose file the thread has yet to make."""
+        return self._opened + sum(self._late.get(run.id) is not False for run, _ in self._begun.copy())
+
     # -- see `Follower`
 
     def begin(self, run: Run, backend: Backend) -> None:
@@ -187,7 +192,7 @@ class RunRecorder(Follower):
     def _open(self, run: Run, backend: Backend) -> None:
         try:
             self._files[run.id] = _File(self.folder, run, backend, late=run.id in self._late)
-            self.count += 1
+            self._opened += 1
         except OSError as error:
             self._broken(run, error)
 

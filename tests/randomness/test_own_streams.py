@@ -221,7 +221,7 @@ def of_its_own_seed(i):
 
 if __name__ == "__main__":
     {seeding}
-    with cellmill.Executor(2) as ex:
+    with cellmill.Executor(2, backend="{backend}") as ex:
         for function in (sampled, in_its_own_order, of_its_own_seed):
             list(ex.map(function, range(4)))
         ex.submit(table.sample, 2).result()
@@ -230,10 +230,16 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("seeding", "told"),
-    [("np.random.seed(3)", ["sampled", "NDFrame.sample"]), ("pass", []), ("cellmill.seed(3)", [])],
+    ("seeding", "told", "backend"),
+    [
+        ("np.random.seed(3)", ["sampled", "NDFrame.sample"], "local"),
+        ("np.random.seed(3)", ["sampled", "NDFrame.sample"], "dask"),
+        ("pass", [], "local"),
+        ("cellmill.seed(3)", [], "local"),
+        ("cellmill.seed(3)", [], "dask"),
+    ],
 )
-def test_packages_draw(tmp_path: Path, seeding: str, told: list[str]) -> None:
+def test_packages_draw(tmp_path: Path, seeding: str, told: list[str], backend: str) -> None:
     """A worker sees the draws that do not show in the function's own code."""
-    _, errors = run_script(tmp_path, IN_PACKAGES.replace("{seeding}", seeding))
+    _, errors = run_script(tmp_path, IN_PACKAGES.replace("{seeding}", seeding).replace("{backend}", backend))
     assert re.findall(r"tasks of (\S+) draw from numpy.random, ", errors) == told

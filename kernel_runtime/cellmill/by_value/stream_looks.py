@@ -14,18 +14,15 @@ from typing import Any
 RANDOM, NUMPY = "random", "numpy.random"
 STREAM_SHOWN = {RANDOM: "the stream of random", NUMPY: "the stream of numpy.random"}
 
-alone = (
-    False  # whether no other thread of this process runs tasks: their draws would look like those of a call
-)
+# Streams from which no other thread of this process draws: its draws would look like those of a call.
+looked_at: frozenset[str] = frozenset()
 
 
 def states() -> dict[str, Any]:
-    """Return the states of the streams that there are, to be compared after a call; takes about 30 us."""
-    if not alone:
-        return {}
-    found: dict[str, Any] = {RANDOM: random.getstate()}
+    """Return the states of the streams that are looked at, to be compared after a call; takes about 30 us."""
+    found: dict[str, Any] = {RANDOM: random.getstate()} if RANDOM in looked_at else {}
     numpy = sys.modules.get(NUMPY)
-    if numpy is not None:
+    if numpy is not None and NUMPY in looked_at:
         with contextlib.suppress(Exception):  # the user may have another function there
             found[NUMPY] = pickle.dumps(numpy.get_state(legacy=False))
     return found

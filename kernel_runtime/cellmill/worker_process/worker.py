@@ -88,7 +88,7 @@ class Worker:
         self.shares = Loaded(self.blobs).here()
         self.item = ffi.new("csched_item_t *")
         watched.here.tell = self.tell_change
-        stream_looks.alone = True
+        stream_looks.looked_at = frozenset((stream_looks.RANDOM, stream_looks.NUMPY))
         payload.inputs.thawing = read_only.thawed
         self.output = OutputCapture(
             pipes, self.handle, self.item, lambda: self.emit(with_gil.CSCHED_OUTPUT, 0, b"")

@@ -47,13 +47,16 @@ class Settings:
         self._keeper = keeper
         self._outside: bytes | None = None
 
-    def encode(self, page: str, settings: Habits, modules: Listed) -> bytes:
-        """Pickle the present settings for the remote worker that writes this page. The cluster is reached by then."""
+    def encode(self, page: str, settings: Habits, modules: Listed, *, alone: bool) -> bytes:
+        """Pickle the present settings for the remote worker that writes this page. The cluster is reached by then.
+        ``alone``: no other one is in its process.
+        """
         if self._outside is None and self._keeper is not None:
             self._outside = dumps(self._keeper.outside)
         return pickle.dumps(
             {
                 "page": page,
+                "alone": alone,
                 "boot": clocks.boot(),
                 "process": measure.process(),
                 "ends_with": os.getpid() if self._own else 0,

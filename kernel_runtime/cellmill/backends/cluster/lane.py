@@ -51,7 +51,7 @@ class LaneHost(Protocol):
     def stopped(self) -> bool:
         """Whether completions are not settled any more."""
 
-    def settings_for(self, page: str) -> bytes:
+    def settings_for(self, remote: RemoteWorker, page: str) -> bytes:
         """Return the settings that a remote worker needs before its first task."""
 
     def hear(self, index: int, frames: memoryview) -> None:
@@ -218,7 +218,7 @@ class Lane:
 
     def _relay(self) -> None:
         try:
-            if greet(self, self.pool.settings_for(self.page.path)):
+            if greet(self, self.pool.settings_for(self.remote, self.page.path)):
                 self.ready = True
                 nogil.csched_lane_ready(self.handle)
                 self.pool.scheduler.poll()

@@ -176,9 +176,10 @@ class LanePool:
         """Whether completions are not settled any more."""
         return self._host.resolver.stopped
 
-    def settings_for(self, page: str) -> bytes:
-        """Return the pickled settings that the remote worker with this page receives before its first task."""
-        return self.settings.encode(page, self.context.settings, self.modules.listed)
+    def settings_for(self, remote: RemoteWorker, page: str) -> bytes:
+        """Return the pickled settings that a remote worker receives before its first task."""
+        alone = remote.process_key is None
+        return self.settings.encode(page, self.context.settings, self.modules.listed, alone=alone)
 
     def texts(self, names: Iterable[str], shipped: bool) -> tuple[Texts, bytes | None]:
         """Return the texts of modules of these names, and the archive of what is shipped if it is wanted."""

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from ....by_value import brought, watched
+from ....by_value import brought, stream_looks, watched
 from ....by_value.argument_names import call_pickled, found_by_name
 from ....by_value.worker_data import noting_own
 from ....errors import PayloadError
@@ -328,6 +328,9 @@ class RemoteRunner:
             self.page = told
         in_caller = settings["process"] == measure.process()
         self.context.settle_in(self._token, settings["context"], None if in_caller else settings["base"])
+        if settings["alone"] and not in_caller:
+            # the cluster's own code may draw from the stream of random meanwhile
+            stream_looks.looked_at = frozenset((stream_looks.NUMPY,))
         guest, initializer = self._guest(), settings["initializer"]
         if guest is not None:  # what an initializer changes of the process is this caller's
             self._turn = turns.enter(guest._replace(alone=initializer is not None))

@@ -278,6 +278,9 @@ def _let_go() -> None:
     client = sys.modules.get("cellmill.backends.local.zygote_client")
     if client is not None:
         client.close_shared()
+    functions = sys.modules.get("cellmill.serialization.functions")
+    if functions is not None:
+        functions.let_go()
 
 
 def _ended_by_interrupt() -> bool:

@@ -169,3 +169,20 @@ def test_a_map_that_was_begun_does_not_hold_up_the_end(
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
     assert 0 < program.files() < 20_000
+
+
+OPEN_FILE = """
+out = open(folder / "open", "w")
+out.write("all of it")
+with cellmill.Executor(workers, backend=backend) as ex:
+    assert list(ex.map(lambda x: x, range(3))) == [0, 1, 2]
+    assert ex.submit(lambda: 2).result() == 2
+"""
+
+
+@pytest.mark.parametrize("backend", ["local", "threads", "inline", "dask"], indirect=True, scope="session")
+def test_what_the_globals_have_ends_as_without_it(tmp_path: Path, backend: str, able: Abilities) -> None:
+    """A file that the program has not closed is written to its end. On Ray as on Dask: its own cluster takes long."""
+    program = Program(tmp_path, backend, able, OPEN_FILE)
+    assert program.finish() == ""
+    assert (program.folder / "open").read_text() == "all of it"

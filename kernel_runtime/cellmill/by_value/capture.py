@@ -64,6 +64,15 @@ class Capture:
         first = self._changed(self.capsule)
         return None if first < 0 else self.names[first]
 
+    def let_go(self) -> None:
+        """Keep nothing alive any more. From now on it differs."""
+        self._changed, self.names = _differs, [""]
+        self.capsule = None
+
+
+def _differs(_: Any) -> int:
+    return 0
+
 
 DIFFERS, OTHER_KIND = 1, 2  # why `take` ended
 

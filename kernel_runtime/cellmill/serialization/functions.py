@@ -8,6 +8,7 @@ the function is pickled anew.
 
 from __future__ import annotations
 
+import gc
 import threading
 import types
 from collections import OrderedDict, deque
@@ -350,6 +351,17 @@ def _came_along(function: Any) -> None:
     for value in (*parts.args, *parts.kwargs.values()):
         if iterators.is_iterator(value) and parts.name.rpartition(".")[2] not in ONLY_LOOK:
             iterators.tell_of(type(value), name, function)
+
+
+def let_go() -> None:
+    """The program ends: captures, into which the collector of garbage does not see, keep nothing of it alive. Globals
+    that lead to them, and to which they lead, would never be freed, and files among these not be written to their end.
+    """
+    for each in gc.get_objects():
+        if type(each) is FunctionTable:
+            each.captures.clear()
+        elif type(each) is Capture:
+            each.let_go()
 
 
 def _digest(encoded: payload.Encoded) -> bytes:

@@ -242,3 +242,11 @@ def test_a_jump_that_no_loop_has_is_a_syntax_error(notebook: Notebook, body: str
     assert output.error is not None
     assert output.error["ename"] == "SyntaxError"
     assert f"line {line}" in output.traceback.lower()
+
+
+def test_what_is_printed_into_a_file_in_memory_is_to_be_written(notebook: Notebook) -> None:
+    notebook.run("import io\nbuf = io.StringIO()").ok()
+    output = notebook.run("%%pfor x in range(3)\nprint(x, file=buf)")
+    assert "Write the change in the cell as a statement (buf.write(text))" in output.traceback
+    notebook.run("%%pfor x in range(3)\nbuf.write(f'{x} ')").ok()
+    assert notebook.value("buf.getvalue()") == "'0 1 2 '"

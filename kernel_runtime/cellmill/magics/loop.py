@@ -293,10 +293,12 @@ def changed_unseen(plan: Plan, variable: str) -> UsageError:
             if variable in walk.names and (node := place_of(plan.cell, name)):
                 via = f" (through {name})"
                 break
+    writes = hasattr(type(plan.variables.get(variable)), "write")
+    changes = ".write(text)" if writes else f"[k] = v, {variable}.append(x), {variable} += x"
     message = (
         f"items change {variable}{via}, of which each worker has a copy: the notebook's {variable} would stay as it "
-        f"is. Nothing of this loop was applied. Write the change in the cell as a statement ({variable}[k] = v, "
-        f"{variable}.append(x), {variable} += x), which is done here in the items' order; or return what is to be kept "
-        "(-> out), and put it together in a plain loop after the cell"
+        f"is. Nothing of this loop was applied. Write the change in the cell as a statement ({variable}{changes}), "
+        "which is done here in the items' order; or return what is to be kept (-> out), and put it together in a plain "
+        "loop after the cell"
     )
     return at_node(plan.cell, node, message) if node is not None else UsageError(message)

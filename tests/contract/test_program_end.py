@@ -177,6 +177,7 @@ out.write("all of it")
 with cellmill.Executor(workers, backend=backend) as ex:
     assert list(ex.map(lambda x: x, range(3))) == [0, 1, 2]
     assert ex.submit(lambda: 2).result() == 2
+    assert ex.submit(lambda: 1 / 0).exception() is not None
 """
 
 

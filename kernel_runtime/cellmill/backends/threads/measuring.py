@@ -42,15 +42,21 @@ class ThreadGauge(ProcessGauge):
     def start(self, use: ResourceUse) -> None:
         """Keep what was used from now on, in a thread of its own, as long as the pool is open and used."""
         threading.Thread(
-            target=_look, args=(self._threads, weakref.ref(use)), name="cellmill-measure", daemon=True
+            target=_look,
+            args=(weakref.ref(self._threads), weakref.ref(use)),
+            name="cellmill-measure",
+            daemon=True,
         ).start()
 
 
-def _look(pool: Threads, of: weakref.ref[ResourceUse]) -> None:
-    while not pool.closed:
-        use = of()
-        if use is None:
+def _look(threads: weakref.ref[Threads], of: weakref.ref[ResourceUse]) -> None:
+    while True:
+        pool, use = threads(), of()
+        if pool is None or use is None or pool.closed:
             return
         pause = use.look()
-        del use  # not kept while it sleeps
+        del (
+            pool,
+            use,
+        )  # not kept while it sleeps, nor what leads from them to the globals of a script that ends
         time.sleep(IDLE if pause is None else pause)

@@ -268,9 +268,10 @@ def _give_up() -> None:
 def _let_go() -> None:
     global ended, _left
     ended = _left = True
-    following = sys.modules.get("cellmill.records.following")
-    if following is not None:
-        following.close_all()
+    for name in ("records.following", "views.recording"):
+        recording = sys.modules.get(f"cellmill.{name}")
+        if recording is not None:
+            recording.close_all()
     for executor in _ours():
         executor._closed = (
             True  # dropped while the interpreter ends, it would wait for a thread that cannot start

@@ -15,6 +15,7 @@ from cellmill import Executor, UsageError, cli, set_default_executor
 from cellmill.telemetry import schema
 from cellmill.telemetry.journal import MAGIC, JournalFull, JournalWriter, read_journal
 from cellmill.views import recording
+from tests.support.helpers import run_script
 
 SECONDS = 60
 GRAPH: Any = {
@@ -128,6 +129,24 @@ def test_a_run_outside_of_a_notebook(executor: Executor, tmp_path: Path) -> None
     assert [head["at"] for head, _ in read_journal(path) if "at" in head] == sorted(
         head["at"] for head, _ in read_journal(path) if "at" in head
     )
+
+
+UNSTOPPED = """
+import sys, cellmill
+from cellmill.views import pace
+pace.INTERVAL = 600  # its thread does not look by then
+cellmill.record(sys.argv[1])
+if __name__ == "__main__":
+    assert list(cellmill.parallel(abs).map(range(7))) == list(range(7))
+"""
+
+
+def test_the_end_of_a_program_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.cellmill"
+    run_script(tmp_path, UNSTOPPED, str(path))
+    frames = [head["frame"] for head, _ in read_journal(path) if "frame" in head]
+    last = [frame for frame in frames if frame["kind"] == "snapshot"][-1]
+    assert last["counts"]["done"] == 7
 
 
 def test_one_recording_at_a_time(executor: Executor, tmp_path: Path) -> None:

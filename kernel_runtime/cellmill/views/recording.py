@@ -190,6 +190,20 @@ def stop_recording() -> list[Recording | RunRecorder]:
     return found
 
 
+def close_all() -> None:
+    """The program ends: a recording that is under way has its last state."""
+    if _current is not None:
+        _current.stop()
+
+
 def under_way() -> list[Recording | RunRecorder]:
     """What records now."""
     return [each for each in (_current, recorder.current()) if each is not None]
+
+
+def _leave_to_parent() -> None:
+    global _current, _lock
+    _current, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)

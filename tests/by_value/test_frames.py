@@ -97,3 +97,36 @@ def test_reading_is_no_change(pool: Executor) -> None:
         return float(frame.values.sum() + frame.to_numpy().sum() + frame["a"].sum())
 
     assert told(lambda: [pool.submit(read).result(SECONDS) for _ in range(6)]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "change"),
+    [
+        (
+            pandas.date_range("2020", periods=3),
+            lambda given: given.iloc.__setitem__((0, 0), given.iloc[1, 0]),
+        ),
+        (
+            pandas.to_timedelta([1, 2, 3], "s"),
+            lambda given: given.loc.__setitem__((0, "a"), given.loc[1, "a"]),
+        ),
+        (pandas.array([1, 2, None], dtype="Int64"), lambda given: given.a.array.__setitem__(0, None)),
+        (pandas.Categorical(["p", "q", "p"]), lambda given: given.at.__setitem__((0, "a"), "q")),
+    ],
+    ids=["dates", "durations", "integers", "categories"],
+)
+def test_reading_values_of_pandas_own_types_is_no_change(
+    pool: Executor, values: Any, change: Callable[[Any], Any]
+) -> None:
+    """They keep caches, which reading fills, and their pickles have these."""
+    frame = pandas.DataFrame({"a": values, "b": 1})
+
+    def read(given: Any) -> int:
+        return len(given.values) + len(given.iloc[0]) + len(pandas.Index(given["a"])) + given["a"].nunique()
+
+    def of_argument(given: Any) -> int:
+        change(given)
+        return 0
+
+    assert told(lambda: pool.submit(read, frame).result(SECONDS)) == []
+    assert len(told(lambda: pool.submit(of_argument, frame).result(SECONDS), "its argument given")) == 1

@@ -68,6 +68,12 @@ def _of_pandas(walk: Entries, value: Any, name: str) -> bool:
         if kind in (pandas.DatetimeIndex, pandas.TimedeltaIndex):
             walk.attribute(value, "freq", name, follow=False)
         return True  # its values cannot be changed
+    if walk.in_worker and issubclass(kind, pandas.api.extensions.ExtensionArray):
+        before = value.copy()  # its pickle has caches, which reading fills
+        walk.mutable = True
+        walk.note(CALL, value, lambda: value.equals(before), None, name)
+        walk.weight += value.nbytes // 64
+        return True
     if kind not in (pandas.DataFrame, pandas.Series):
         return False
     if walk.in_worker:

@@ -81,6 +81,9 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "raw columns of several types": lambda f, p: p(f[["a", "b"]]).apply(
         lambda column: column.max(), raw=True
     ),
+    "raw rows of integers, some missing": lambda f, p: p(f[["a"]].astype("Int64").where(f[["a"]] > 3)).apply(
+        lambda row: str(row.dtype), axis=1, raw=True
+    ),
     "broadcast columns": lambda f, p: p(f[["a", "b"]]).apply(np.max, result_type="broadcast"),
     "broadcast columns, not raw": lambda f, p: p(f[["a", "b"]]).apply(
         of_kind, raw=True, result_type="broadcast"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..executor import default_executor, in_worker
 from ..serialization.function_code import function_name
-from .calls import Replay, apply_rows, call_column, call_group, map_values
+from .calls import Replay, apply_rows, call_column, call_each, call_group, map_values
 
 PARTS_OF_A_WORKER = 8  # in which a frame is sent: so that one slow part does not hold up the end
 
@@ -39,10 +39,11 @@ class ParallelFrame:
         if result_type == "broadcast":  # pandas takes columns by their names here, and never raw ones
             columns = frame.T if of_rows else frame
             values = call.over(call_column, [columns[name] for name in columns.columns])
+        elif raw:  # of the type that all values have in common, which those of a part need not have
+            table = frame.to_numpy()
+            values = call.over(call_each, _parts(table) if of_rows else [[column] for column in table.T])
         elif of_rows:
-            values = call.over(apply_rows, _parts(frame), raw)
-        elif raw:  # of the type that all columns have in common
-            values = call.over(call_column, list(frame.to_numpy().T))
+            values = call.over(apply_rows, _parts(frame))
         else:
             values = call.over(call_column, [frame.iloc[:, place] for place in range(frame.shape[1])])
         return Replay(values).through(lambda replay: frame.apply(replay, **how))
@@ -132,7 +133,8 @@ def _can_be_split(func: Any, of: Any) -> bool:
 def _parts(of: Any) -> list[Any]:
     parts = min(len(of), PARTS_OF_A_WORKER * default_executor().max_workers)
     ends = [len(of) * part // parts for part in range(parts + 1)]
-    return [of.iloc[begin:end] for begin, end in itertools.pairwise(ends)]
+    rows = getattr(of, "iloc", of)  # or those of an array
+    return [rows[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def _parts_of_series(series: pd.Series) -> list[pd.Series]:

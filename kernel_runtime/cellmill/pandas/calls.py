@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -35,7 +35,7 @@ class Replay:
             ) from None
 
 
-def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any], raw: bool) -> list[Any]:
+def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any]) -> list[Any]:
     """Return the values of ``call`` for each row."""
     found: list[Any] = []
 
@@ -44,12 +44,17 @@ def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any], raw: bool) -> lis
         # pandas fills one row with the values of the next
         found.append(value.copy() if value is row else value)
 
-    part.apply(note, axis=1, raw=raw)
+    part.apply(note, axis=1)
     return found
 
 
+def call_each(part: Iterable[Any], call: Callable[[Any], Any]) -> list[Any]:
+    """Return the values of ``call`` for each row of an array."""
+    return [call(row) for row in part]
+
+
 def call_column(column: Any, call: Callable[[Any], Any]) -> list[Any]:
-    """Return the value of ``call`` for a column: a series or, with ``raw``, an array."""
+    """Return the value of ``call`` for a column."""
     return [call(column)]
 
 

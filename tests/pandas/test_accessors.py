@@ -105,6 +105,7 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     "a series": lambda f, p: p(f["a"]).map(lambda value: value + 0.5),
     "a series with missing ones": lambda f, p: p(f["word"]).map(len, na_action="ignore"),
     "categories": lambda f, p: p(f["kind"]).map(str.upper),
+    "categories, some missing": lambda f, p: p(f["word"].astype("category")).map(lambda word: word),
     "sparse values": lambda f, p: p(f["a"].astype("Sparse[int]")).map(lambda value: value + 1),
     "sparse values applied": lambda f, p: p(f["a"].astype("Sparse[int]")).apply(scaled, args=(2,)),
     "times": lambda f, p: p(f["when"]).map(lambda when: when.hour),

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InternalError
+
+
+class _Itself(Enum):
+    """In the place of an object that pandas tells from others by ``is``, as a copy is another one."""
+
+    NAN = "numpy.nan"
 
 
 class Replay:
@@ -28,7 +36,8 @@ class Replay:
 
     def _next(self, *_: Any) -> Any:
         try:
-            return next(self._values)
+            value = next(self._values)
+            return np.nan if value is _Itself.NAN else value
         except StopIteration:
             raise InternalError(
                 "pandas made more calls here than the workers did: please report it"
@@ -67,7 +76,7 @@ def map_values(part: pd.Series, call: Callable[[Any], Any], na_action: Any) -> l
         return found[-1]  # pandas looks at those of sparse values
 
     part.map(note, na_action)
-    return found
+    return [_Itself.NAN if value is np.nan else value for value in found]
 
 
 def call_group(part: tuple[Any, Any], call: Callable[[Any], Any]) -> list[Any]:

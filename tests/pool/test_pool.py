@@ -118,6 +118,20 @@ def test_an_iterator_waits_no_longer_than_told(pool: Pool, gate: Gate) -> None:
     assert len(list(results)) == 2
 
 
+@pytest.mark.parametrize("name", ["map", "starmap", "map_async", "starmap_async"])
+def test_an_error_is_raised_when_all_calls_are_made(pool: Pool, tmp_path: Any, name: str) -> None:
+    def note(number: int) -> None:
+        if number % 10 == 0:
+            raise ValueError(number)
+        (tmp_path / str(number)).touch()
+
+    numbers: Any = [(i,) for i in range(50)] if "star" in name else range(50)
+    call = getattr(pool, name)
+    with pytest.raises(ValueError, match=r"^0\b"):
+        call(note, numbers, chunksize=1) if "async" not in name else call(note, numbers, 1).get(SECONDS)
+    assert len(list(tmp_path.iterdir())) == 45
+
+
 def test_callbacks(pool: Pool) -> None:
     heard: list[Any] = []
     both = threading.Semaphore(0)

@@ -14,7 +14,7 @@ from ..diagnostics.blame import cancelling
 from ..errors import UsageError
 from ..executor import Executor
 from ..task import DEFAULT_OPTIONS
-from .results import AsyncResult, Callbacks, ResultIterator, in_thread
+from .results import AsyncResult, Callbacks, ResultIterator, all_of, in_thread
 
 
 class Pool:
@@ -80,16 +80,18 @@ class Pool:
     def map(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = None
     ) -> list[Any]:
-        """Return the list of ``func(item)``, in order."""
+        """Return the list of ``func(item)``, in order. All calls are made before an error of one is raised."""
         self._check()
-        return list(self._executor.map(func, list(iterable), chunksize=chunksize))
+        return all_of(self._executor.map(func, list(iterable), chunksize=chunksize, return_exceptions=True))
 
     def starmap(
         self, func: Callable[..., Any], iterable: Iterable[Iterable[Any]], chunksize: int | None = None
     ) -> list[Any]:
-        """Return the list of ``func(*item)``, in order."""
+        """Return the list of ``func(*item)``, in order, as `map` does."""
         self._check()
-        return list(self._executor.starmap(func, list(iterable), chunksize=chunksize))
+        return all_of(
+            self._executor.starmap(func, list(iterable), chunksize=chunksize, return_exceptions=True)
+        )
 
     def map_async(
         self,
@@ -101,8 +103,8 @@ class Pool:
     ) -> AsyncResult:
         """Begin a `map`."""
         self._check()
-        results = self._executor.map(func, list(iterable), chunksize=chunksize)
-        return self._told(in_thread(lambda: list(results)), callback, error_callback)
+        results = self._executor.map(func, list(iterable), chunksize=chunksize, return_exceptions=True)
+        return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
 
     def starmap_async(
         self,
@@ -114,8 +116,8 @@ class Pool:
     ) -> AsyncResult:
         """Begin a `starmap`."""
         self._check()
-        results = self._executor.starmap(func, list(iterable), chunksize=chunksize)
-        return self._told(in_thread(lambda: list(results)), callback, error_callback)
+        results = self._executor.starmap(func, list(iterable), chunksize=chunksize, return_exceptions=True)
+        return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
 
     def imap(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1

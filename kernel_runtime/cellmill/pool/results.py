@@ -207,6 +207,15 @@ def in_thread(call: Callable[[], Any]) -> BaseFuture[Any]:
     return future
 
 
+def all_of(results: Iterator[Any]) -> list[Any]:
+    """Return all results; where calls have failed, raise the error of the first one, when all are over."""
+    found = list(results)
+    for each in found:
+        if was_raised(each):
+            raise each
+    return found
+
+
 def was_raised(value: Any) -> bool:
     """Whether a result is the error of a task, and not an exception that a task has returned."""
     if not is_a(value, BaseException):

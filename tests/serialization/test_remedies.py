@@ -57,6 +57,18 @@ def test_of_what_has_no_value_yet_the_value_is_given(pool: Executor) -> None:
         pool.submit(tasks.same, concurrent.futures.Future[int]())
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([1, concurrent.futures.Future[int]()], r"\[1\] is a Future\. Give the task its value"),
+        ({"a": (queue.Queue[int](),)}, r"\['a'\]\[0\] is a Queue\. .* Tasks share manager\.Queue\(\)"),
+    ],
+)
+def test_it_is_found_in_lists_and_dicts(pool: Executor, value: Any, words: str) -> None:
+    with pytest.raises(PayloadError, match=f"cannot be sent to a worker: in it, {words}"):
+        pool.submit(tasks.same, value)
+
+
 class Holder:
     def __init__(self) -> None:
         self.lock = threading.Lock()

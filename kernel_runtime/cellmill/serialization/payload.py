@@ -44,6 +44,7 @@ _HEAD = struct.Struct("<4sIQ")
 _BUFFER = struct.Struct("<QQ")
 _USUAL_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
 Passed = tuple[type[BaseException], ...]  # kinds of errors that end a search for what cannot be pickled
+_CONTAINERS = (list, tuple, set, frozenset, dict)
 _DEEPEST, _MOST_PARTS = 20, 10_000  # of what is looked through for something that cannot be pickled
 
 
@@ -294,8 +295,7 @@ def explain_argument(
         found = _problem(value, passed)
         if found is not None:
             culprit = f"{name} of {function}, a {type(value).__name__},"
-            inside, error = _inside(value, found, passed)
-            advice = remedies.advice(value)
+            inside, error, advice = _inside(value, found, passed)
             break
     if isinstance(error, MemoryError):
         return PayloadError(
@@ -308,7 +308,9 @@ def explain_argument(
             f"{culprit} cannot be sent to a worker: {_TOO_DEEP.format(where='before the call')}"
         )
     if advice:
-        return PayloadError(f"{culprit} cannot be sent to a worker. {advice}")
+        return PayloadError(
+            f"{culprit} cannot be sent to a worker{f': {inside}' if inside else '. '}{advice}"
+        )
     return PayloadError(
         f"{culprit} cannot be sent to a worker: {inside}{in_words(error, passed)}. Open files, locks, sockets, "
         "generators and the like stay in one process: create them inside the function, or once per worker "
@@ -323,7 +325,7 @@ def explain_shared(value: Any, error: BaseException, passed: Passed = ()) -> Pay
     elif unsettled.changed_meanwhile(error):
         reason = unsettled.ADVICE
     else:
-        inside, error = _inside(value, error, passed)
+        inside, error, _ = _inside(value, error, passed)
         words = in_words(error, passed)
         reason = f"{inside}{words}. What stays in one process is made in each worker: @cellmill.per_worker."
     return PayloadError(f"the shared {type(value).__qualname__} cannot be sent to workers: {reason}")
@@ -370,7 +372,7 @@ def explain_sent_back(what: str, value: Any, error: BaseException) -> PayloadErr
     elif _endless(error, ()):
         reason = _TOO_DEEP.format(where="in the function")
     else:
-        inside, error = _inside(value, error)
+        inside, error, _ = _inside(value, error)
         reason = f"{inside}{in_words(error)}. {_INSTEAD.get(type(value), _DATA)}"
     return PayloadError(f"{what}, a {type(value).__name__}, cannot be sent back: {reason}")
 
@@ -386,10 +388,15 @@ def _problem(value: Any, passed: Passed = ()) -> BaseException | None:
     return None
 
 
-def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str, BaseException]:
-    """Return the path in ``value`` to the innermost object that cannot be pickled, as text, and its error."""
-    path, seen = "", {id(value)}
+def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str, BaseException, str]:
+    """Return the path in ``value`` to the innermost object that cannot be pickled, as text, its error, and what to do
+    in the place of sending it, where it is there by itself or in plain containers: what an object has is its own.
+    """
+    path, seen, of_object, advice = "", {id(value)}, False, ""
     while path.count("[") + path.count(".") < _DEEPEST and not _endless(error, passed):
+        if not of_object and (advice := remedies.advice(value)):
+            break
+        of_object = of_object or type(value) not in _CONTAINERS
         for step, part in _parts(value, passed):
             found = None if id(part) in seen else _problem(part, passed)
             seen.add(id(part))
@@ -398,7 +405,7 @@ def _inside(value: Any, error: BaseException, passed: Passed = ()) -> tuple[str,
                 break
         else:
             break
-    return (f"in it, {path} is a {type(value).__name__}. " if path else ""), error
+    return (f"in it, {path} is a {type(value).__name__}. " if path else ""), error, advice
 
 
 def _endless(error: BaseException, passed: Passed) -> bool:

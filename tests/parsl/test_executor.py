@@ -120,6 +120,14 @@ def test_memoization() -> None:
     assert cached(1).result(SECONDS) == cached(1).result(SECONDS)
 
 
+def test_a_future_that_parsl_does_not_wait_for_is_told() -> None:
+    """It looks for futures among the arguments alone, not in a dict."""
+    with pytest.raises(
+        cellmill.PayloadError, match=r"in it, \['a'\] is a AppFuture\. Give the task its value"
+    ):
+        total({"a": increment(1)}).result(SECONDS)
+
+
 def test_resource_specifications() -> None:
     asked = {"gpus": 1, "memory": 100, "priority": 3}
     assert process(parsl_resource_specification=asked).result(SECONDS) != os.getpid()

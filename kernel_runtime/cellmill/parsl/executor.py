@@ -62,8 +62,11 @@ class CellmillExecutor(ParslExecutor, RepresentationMixin):
         options = self._options_of(resource_specification) if resource_specification else DEFAULT_OPTIONS
         try:
             future = self._executor.submit_with(func, args, kwargs, options)
-        except PayloadError:  # an app that refers to itself holds Parsl's own objects
-            packed = pack_apply_message(func, args, kwargs)
+        except PayloadError as error:  # an app that refers to itself holds Parsl's own objects
+            try:
+                packed = pack_apply_message(func, args, kwargs)
+            except Exception:
+                raise error from None
             name = getattr(func, "__name__", "app")
             future = self._executor.submit_with(execute_task, (packed,), {}, options, name)
         future._of_call = False

@@ -15,7 +15,7 @@ import dask.bag as db
 import numpy as np
 import pytest
 from dask import delayed
-from dask._task_spec import Task
+from dask._task_spec import Task, TaskRef
 from dask.callbacks import Callback
 from dask.diagnostics import ProgressBar
 
@@ -116,6 +116,7 @@ def test_values_have_the_shape_of_the_keys(graph: dict[Any, Any]) -> None:
         ({"x": (increment, "y"), "y": (increment, "z"), "z": (increment, "x")}, "x"),
         ({"x": (operator.truediv, 1, 0), "y": (increment, "x"), "z": [(increment, "y")]}, "z"),
         ({"x": (increment, "a word")}, "x"),
+        ({"x": Task("x", increment, TaskRef("y"))}, "x"),
     ],
 )
 def test_errors_are_those_of_dask(graph: dict[Any, Any], key: Any) -> None:
@@ -237,6 +238,8 @@ def test_compute_in_a_task(pool: Executor) -> None:
 def test_a_collection_as_an_argument_means_itself() -> None:
     inner = delayed(increment)(1)
     assert cellmill.dask.get({"x": Task("x", type, inner)}, "x") is type(inner)
+    (found,) = delayed([inner], traverse=False).compute()
+    assert (type(found), found.key) == (type(inner), inner.key)
 
 
 def test_options_of_dasks_pools_are_refused() -> None:

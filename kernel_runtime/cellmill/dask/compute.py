@@ -109,7 +109,10 @@ class Compute:
             return self._returned(run, node.value, options)
         short = short_arguments(node, self._known)
         if short is not None:
-            return self._submitted(run, node.func, short, options)
+            try:
+                return self._submitted(run, node.func, short, options)
+            except PayloadError as error:
+                return self._as_it_is(run, node, options, error)
         locks = locks_of(node)
         if locks:
             options = options.changed(after=[self._locked[each] for each in locks if each in self._locked])
@@ -129,14 +132,21 @@ class Compute:
             if plain is not None:
                 return submit(run, function, plain, options, node.kwargs)
             return submit(run, named(_evaluate, name), (node, *_inputs(node, known)), options)
-        except PayloadError:
-            try:  # a collection of Dask as an argument of a task means itself, and not what it stands for
-                packed = dumps(node)
-            except Exception:
-                packed = None
-            if packed is None:
-                raise
-            return submit(run, named(_evaluate_packed, name), (packed, *_inputs(node, known)), options)
+        except PayloadError as error:
+            return self._as_it_is(run, node, options, error)
+
+    def _as_it_is(self, run: Run, node: Task, options: TaskOptions, error: PayloadError) -> Future:
+        """Send a task that cannot be sent in the usual way because of ``error``: a collection of Dask in it means
+        itself then, and not what it stands for.
+        """
+        try:
+            packed = dumps(node)
+        except Exception:
+            packed = None
+        if packed is None:
+            raise error
+        evaluate = named(_evaluate_packed, options.name or "")
+        return self._submitted(run, evaluate, (packed, *_inputs(node, self._known)), options)
 
     def _submitted(
         self, run: Run, function: Any, args: Any, options: TaskOptions, kwargs: dict[str, Any] | None = None

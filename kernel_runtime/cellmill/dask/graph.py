@@ -82,7 +82,7 @@ def _places(key: Hashable, needs: Collection[Hashable], place: Mapping[Hashable,
     try:
         return sorted([place[each] for each in needs], reverse=True)
     except KeyError as error:
-        raise ValueError(f"Missing dependency {error.args[0]!r} for dependents {{{key!r}}}") from None
+        raise ValueError(f"Missing dependency {error.args[0]} for dependents {{{key!r}}}") from None
 
 
 def plain_arguments(

@@ -163,6 +163,12 @@ def fails_on_six(value: int) -> int:
     return value
 
 
+def test_a_wide_frame_is_not_sent_in_more_parts_than_it_has_columns() -> None:
+    wide = pd.DataFrame(np.ones((40, 60)))
+    pd.testing.assert_frame_equal(wide.parallel.map(str), wide.map(str))
+    assert cellmill.runs()[-1].succeeded == 60
+
+
 def test_messages_name_the_function_of_the_user(frame: Any) -> None:
     met: list[Any] = []
 

@@ -54,7 +54,8 @@ class ParallelFrame:
         if not _can_be_split(func, frame):
             return frame.map(func, na_action, **keywords)
         call = _Call(func, (), keywords)
-        parts = [part for place in range(frame.shape[1]) for part in _parts_of_series(frame.iloc[:, place])]
+        columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+        parts = [part for column in columns for part in _parts_of_series(column, len(columns))]
         values = call.over(map_values, parts, na_action)
         return Replay(values).through(lambda replay: frame.map(replay, na_action))
 
@@ -130,14 +131,15 @@ def _can_be_split(func: Any, of: Any) -> bool:
     return not plain and of.size > 0 and not in_worker()
 
 
-def _parts(of: Any) -> list[Any]:
-    parts = min(len(of), PARTS_OF_A_WORKER * default_executor().max_workers)
+def _parts(of: Any, among: int = 1) -> list[Any]:
+    """Return parts of rows; ``among``: as many as this together make up what is sent."""
+    parts = min(len(of), max(PARTS_OF_A_WORKER * default_executor().max_workers // among, 1))
     ends = [len(of) * part // parts for part in range(parts + 1)]
     rows = getattr(of, "iloc", of)  # or those of an array
     return [rows[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
-def _parts_of_series(series: pd.Series) -> list[pd.Series]:
+def _parts_of_series(series: pd.Series, among: int = 1) -> list[pd.Series]:
     """Return its parts; of categories and sparse values, which pandas maps once each, the whole."""
     whole = isinstance(series.dtype, (pd.CategoricalDtype, pd.SparseDtype))
-    return [series] if whole else _parts(series)
+    return [series] if whole else _parts(series, among)

@@ -132,6 +132,19 @@ def test_an_error_is_raised_when_all_calls_are_made(pool: Pool, tmp_path: Any, n
     assert len(list(tmp_path.iterdir())) == 45
 
 
+@pytest.mark.parametrize("backend", ["threads", "inline"])
+def test_errors_are_raised_where_calls_run_in_this_process(backend: str) -> None:
+    with Pool(1, backend=backend) as here:
+        with pytest.raises(ValueError, match="three is odd"):
+            here.map(half, [2, 3, 4])
+        read = here.imap(half, [2, 3, 4])
+        assert next(read) == 1.0
+        with pytest.raises(ValueError, match="three is odd"):
+            next(read)
+        assert next(read) == 2.0
+        assert [str(e) for e in here.map(returns_an_error, [1])] == [str(returns_an_error(1))]
+
+
 def test_callbacks(pool: Pool) -> None:
     heard: list[Any] = []
     both = threading.Semaphore(0)

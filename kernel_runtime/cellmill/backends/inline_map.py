@@ -44,7 +44,7 @@ class InlineMap:
         self._length = known_length(iterables)
         self._made: deque[Future] = deque()
         self._called = self._failed = self._read = 0
-        self._return_exceptions = how.return_exceptions
+        self._instead = how.instead
         self._closed = self._left = False
 
     def run_whole(self) -> None:
@@ -108,9 +108,11 @@ class InlineMap:
         future = self._made.popleft()
         self._read += 1
         error = future.exception()
-        if error is not None and not self._return_exceptions:
+        if error is None:
+            return [future.result()]
+        if self._instead is None:
             raise error
-        return [future.result() if error is None else error]
+        return [self._instead(error)]
 
     def take_ahead(self) -> None:
         """See `map_iterator.Source`: one call."""

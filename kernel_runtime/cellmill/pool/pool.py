@@ -14,7 +14,7 @@ from ..diagnostics.blame import cancelling
 from ..errors import UsageError
 from ..executor import Executor
 from ..task import DEFAULT_OPTIONS
-from .results import AsyncResult, Callbacks, ResultIterator, all_of, in_thread
+from .results import AsyncResult, Callbacks, Raised, ResultIterator, all_of, in_thread
 
 
 class Pool:
@@ -82,16 +82,14 @@ class Pool:
     ) -> list[Any]:
         """Return the list of ``func(item)``, in order. All calls are made before an error of one is raised."""
         self._check()
-        return all_of(self._executor.map(func, list(iterable), chunksize=chunksize, return_exceptions=True))
+        return all_of(self._results(func, list(iterable), chunksize))
 
     def starmap(
         self, func: Callable[..., Any], iterable: Iterable[Iterable[Any]], chunksize: int | None = None
     ) -> list[Any]:
         """Return the list of ``func(*item)``, in order, as `map` does."""
         self._check()
-        return all_of(
-            self._executor.starmap(func, list(iterable), chunksize=chunksize, return_exceptions=True)
-        )
+        return all_of(self._results(func, list(iterable), chunksize, star=True))
 
     def map_async(
         self,
@@ -103,7 +101,7 @@ class Pool:
     ) -> AsyncResult:
         """Begin a `map`."""
         self._check()
-        results = self._executor.map(func, list(iterable), chunksize=chunksize, return_exceptions=True)
+        results = self._results(func, list(iterable), chunksize)
         return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
 
     def starmap_async(
@@ -116,7 +114,7 @@ class Pool:
     ) -> AsyncResult:
         """Begin a `starmap`."""
         self._check()
-        results = self._executor.starmap(func, list(iterable), chunksize=chunksize, return_exceptions=True)
+        results = self._results(func, list(iterable), chunksize, star=True)
         return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
 
     def imap(
@@ -181,6 +179,21 @@ class Pool:
     def __repr__(self) -> str:
         return f"<cellmill.Pool of {self._executor.max_workers}, {'open' if self._open else 'closed'}>"
 
+    def _results(
+        self,
+        func: Callable[..., Any],
+        iterable: Iterable[Any],
+        chunksize: int | None,
+        *,
+        star: bool = False,
+        ordered: bool = True,
+        fed: bool = False,
+    ) -> Iterator[Any]:
+        """Begin a map; an error is a `Raised` among its results."""
+        size = None if chunksize == 1 else chunksize  # as of `Executor.map`
+        how = MapOptions(chunksize=size, ordered=ordered, star=star, fed=fed, instead=Raised)
+        return self._executor.map_with(func, (iterable,), DEFAULT_OPTIONS, how, {})
+
     def _told(
         self,
         future: BaseFuture[Any],
@@ -200,9 +213,7 @@ class Pool:
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None, *, ordered: bool
     ) -> ResultIterator:
         self._check()
-        size = None if chunksize == 1 else chunksize
-        how = MapOptions(chunksize=size, ordered=ordered, return_exceptions=True, fed=True)
-        made = ResultIterator(self._executor.map_with(func, (iterable,), DEFAULT_OPTIONS, how, {}))
+        made = ResultIterator(self._results(func, iterable, chunksize, ordered=ordered, fed=True))
         self._iterators.add(made)
         return made
 

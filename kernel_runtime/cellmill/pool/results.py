@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from concurrent.futures import Future as BaseFuture
 from concurrent.futures._base import LOGGER
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import CellmillError, is_a
 from ..process_context.interrupts import uninterrupted
-from ..serialization.exceptions import RemoteTraceback
+
+
+class Raised(NamedTuple):
+    """Among the results of a map: the error of a call, and not one that it has returned."""
+
+    error: BaseException
 
 
 class Callbacks:
@@ -144,8 +148,8 @@ class ResultIterator:
             (found,) = coming.result()
         if found is _END:
             raise StopIteration
-        if was_raised(found):
-            raise found
+        if type(found) is Raised:
+            raise found.error
         return found
 
     def run_out(self) -> None:
@@ -211,13 +215,6 @@ def all_of(results: Iterator[Any]) -> list[Any]:
     """Return all results; where calls have failed, raise the error of the first one, when all are over."""
     found = list(results)
     for each in found:
-        if was_raised(each):
-            raise each
+        if type(each) is Raised:
+            raise each.error
     return found
-
-
-def was_raised(value: Any) -> bool:
-    """Whether a result is the error of a task, and not an exception that a task has returned."""
-    if not is_a(value, BaseException):
-        return False
-    return is_a(value, CellmillError) or is_a(value, CancelledError) or is_a(value.__cause__, RemoteTraceback)

@@ -70,7 +70,7 @@ class MapResults:
         self._input = Input(iterables, host.packer(name, star=how.star))
         self._run = run
         self._ordered = how.ordered
-        self._return_exceptions = how.return_exceptions
+        self._instead = how.instead
         self._timeout = how.timeout
         self._end = None if how.timeout is None else time.monotonic() + how.timeout
         # Pieces of results by the place of their first element, which the resolver stores while this thread reads:
@@ -268,13 +268,13 @@ class MapResults:
             if is_a(error, CancelledError):
                 key = self._first - 1 if self._ordered else -1
                 error = self.stream.explain(error, key, self._length, self._run)
-            if not self._return_exceptions:
+            if self._instead is None:
                 self.close()
                 try:
                     raise error
                 finally:
                     del error, piece  # or the traceback would keep itself alive
-            piece[0] = error
+            piece[0] = self._instead(error)
         return piece
 
     def take_ahead(self) -> None:

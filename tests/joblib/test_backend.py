@@ -204,6 +204,17 @@ def deep_sum(nested: dict[str, Any]) -> float:
     return float(first.sum() + second.sum())
 
 
+def test_large_arrays_and_shared_ones_where_tasks_are_threads() -> None:
+    with (
+        Executor(2, backend="threads") as threads,
+        parallel_config(backend="cellmill", executor=threads),
+        cellmill.share(np.ones(3)) as shared,
+    ):
+        array = np.ones(LARGE)
+        found = Parallel(n_jobs=2)(delayed(deep_sum)({"deep": [array, (shared, 1)]}) for _ in range(3))
+    assert found == [LARGE + 3] * 3
+
+
 def test_small_arrays_and_copies_can_be_written_to(ex: Executor) -> None:
     small, large = np.ones(1000), np.ones(LARGE)
     assert Parallel()(delayed(sum_and_writable)(small) for _ in range(3)) == [(1000, True)] * 3

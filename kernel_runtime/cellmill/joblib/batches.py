@@ -25,7 +25,7 @@ from ..process_context import native_threads
 from ..randomness import given
 from ..serialization import payload
 from ..serialization.function_code import function_name
-from ..serialization.shared import Shared, attached, detached, share
+from ..serialization.shared import Shared, attached, detached, share, unshared
 
 MOST_RUNNERS = 64
 _ffi = FFI()
@@ -164,11 +164,11 @@ def run_any(packed: Packed) -> tuple[list[Any], float]:
 
 def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
     began = time.perf_counter()
-    with attached(packed.shared):
-        (functions, args, kwargs), backend, n_jobs = pickle.loads(packed.data, buffers=packed.buffers)
-    calls = zip(
-        functions or repeat(function), args, kwargs or repeat({}), strict=False
-    )  # the one without an end
+    shared, buffers = unshared((packed.shared, packed.buffers))  # threads of the kernel get the handles
+    with attached(shared):
+        (functions, args, kwargs), backend, n_jobs = pickle.loads(packed.data, buffers=buffers)
+    # one of them has an end
+    calls = zip(functions or repeat(function), args, kwargs or repeat({}), strict=False)
     results = []
     with native_threads.limited(packed.threads), parallel_config(backend=backend, n_jobs=n_jobs):
         for called, its_args, its_kwargs in calls:

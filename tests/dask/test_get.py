@@ -297,6 +297,14 @@ def test_store_into_an_array_of_this_process_is_refused() -> None:
         assert target.sum() in (8, 16)
 
 
+@pytest.mark.parametrize("backend", ["threads", "inline"])
+def test_store_from_threads_of_this_process_writes_to_it(backend: str) -> None:
+    target = np.zeros(8)
+    with Executor(1, backend=backend) as here, cellmill.dask.scheduler(here):
+        da.store(da.ones(8, chunks=2) + 1, target, lock=True)
+    assert target.sum() == 16
+
+
 class File:
     """A target that workers write to through its path, and that cannot take two writers."""
 

@@ -113,7 +113,7 @@ class Compute:
                 return self._submitted(run, node.func, short, options)
             except PayloadError as error:
                 return self._as_it_is(run, node, options, error)
-        locks = locks_of(node)
+        locks = locks_of(node, apart=self._executor.backend not in ("threads", "inline"))
         if locks:
             options = options.changed(after=[self._locked[each] for each in locks if each in self._locked])
         future = self._call(run, node, options)

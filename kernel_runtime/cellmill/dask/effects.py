@@ -19,10 +19,10 @@ from ..errors import UsageError
 _STORES = ("load_store_chunk", "store_chunk")  # functions of dask.array.core, called with (chunk, target, …)
 
 
-def locks_of(node: Task) -> list[str]:
-    """Return the tokens of the locks that a task takes.
+def locks_of(node: Task, *, apart: bool) -> list[str]:
+    """Return the tokens of the locks that a task takes; ``apart``: it runs in another process.
 
-    Raises `UsageError` where it stores into a NumPy array.
+    Raises `UsageError` where it stores into a NumPy array from there.
     """
     if node.func is not _execute_subgraph and getattr(node.func, "__name__", "") not in _STORES:
         for each in itertools.chain(node.args, node.kwargs.values()):  # most tasks
@@ -31,7 +31,7 @@ def locks_of(node: Task) -> list[str]:
         else:
             return []
     found = []
-    numpy = sys.modules.get("numpy")
+    numpy = sys.modules.get("numpy") if apart else None
     for function, arguments in _calls(node):
         for each in arguments:
             if type(each) is SerializableLock:

@@ -118,6 +118,19 @@ def test_frames(ex: Executor) -> None:
         assert "In tasks frame is read-only" in error.__notes__[0]
 
 
+def test_dates_in_a_frame(ex: Executor) -> None:
+    """For these pandas raises an error of its own in the place of numpy's."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": pandas.date_range("2020", periods=3)})
+
+    def write() -> None:
+        frame.loc[0, "a"] = frame.loc[1, "a"]
+
+    error = ex.submit(write).exception(SECONDS)
+    assert error is not None
+    assert "In tasks frame is read-only" in error.__notes__[0]
+
+
 def test_an_error_of_ones_own_is_left_as_it_is(ex: Executor) -> None:
     captured = numpy.ones(3)
 

@@ -127,10 +127,18 @@ def encode(
 def explain(error: BaseException) -> None:
     """Add to an error of a task which variable it wrote to and what to do, if that is what it did."""
     with contextlib.suppress(Exception):  # whatever code the objects have
-        if issubclass(type(error), (ValueError, TypeError)) and "read-only" in text_of(error):
+        if _is_of_a_write(error) or _is_of_a_write(
+            error.__context__
+        ):  # pandas hides it behind one of its own
             names = _names(error.__traceback__)
             if names:
                 BaseException.add_note(error, _note(names))
+
+
+def _is_of_a_write(error: BaseException | None) -> bool:
+    return error is not None and (
+        issubclass(type(error), (ValueError, TypeError)) and "read-only" in text_of(error)
+    )
 
 
 def _note(names: list[str]) -> str:
@@ -184,7 +192,7 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, _PARTS):
         return list(value)[:_MOST_PARTS]
     if type(value).__module__.partition(".")[0] == "pandas":
-        return list(getattr(getattr(value, "_mgr", None), "arrays", ()))
+        return [*getattr(getattr(value, "_mgr", None), "arrays", ()), getattr(value, "_ndarray", None)]
     if isinstance(value, type) or callable(value) or type(value).__name__ == "module":
         return []
     return list(getattr(value, "__dict__", {}).values())[:_MOST_PARTS]

@@ -237,6 +237,16 @@ CASES = {
         PREPARE + NUMPY + "kept = np.empty(4, object)",
     ),
     "parts of other things": Case("x in range(4)", "seen.append(grid[x])\ny = xs\ntable[x] = y"),
+    "names that only some items bind within an expression": Case(
+        "x in range(7)",
+        "seen.append((w := x) if x < 3 else x)\nv = x in s or (u := x) < 2\nt = 1 < x < (r := 3)\n"
+        "[p := i for i in range(x % 3)]",
+    ),
+    "what each item has a key for": Case(
+        "i, o in enumerate(objects)",
+        "y = o.n\nobjects[i].n = y + i + 1\nobjects[i].add = y\nseen.append(y)",
+        PREPARE + "objects = [Stats() for _ in range(5)]",
+    ),
     "objects of the loop": Case(
         "i, o in enumerate(objects)",
         "o.n += i\no.all.append(o.n)",

@@ -87,14 +87,24 @@ def test_what_runs_over_what_it_changes_is_refused(notebook: Notebook, head: str
         "x in box\nrow.append(len(x))",
         "x in cs\nrow.append(len(x.row))",
         "i, x in enumerate(list(rec))\nrec.append(len(str(x)))",
+        "x in twice\nbox[1].append(len(x))",
+        "x in twice\nrow += x",
+        "i, x in enumerate(flat)\nflat[i] += [1]\nkept.append(len(x))",
+        "x in grid\nview[0] += x.sum()",
+        "x in box[:3]\nby[len(x)] = x\nby.setdefault(len(x) + 1, []).append(7)",
     ],
 )
 def test_items_that_lead_to_what_the_loop_changes_are_refused(notebook: Notebook, loop: str) -> None:
-    before = "row, rec = [1, 2], [1]\nbox = [[7], row, row, [5]]\nrec += [rec, rec]\nclass C: pass\nc = C()\n"
+    before = "import numpy as np\ngrid, by, flat = np.ones((3, 2)), {}, [[1], [2]]\nview = grid[2]\n"
+    before += "row, rec = [1, 2], [1]\ntwice = [row, row]\n"
+    before += "box = [[7], row, row, [5]]\nrec += [rec, rec]\nclass C: pass\nc = C()\n"
     notebook.run(before + "c.row = row\ncs = [c, c]\nkept = []").ok()
     output = notebook.run("%%pfor " + loop)
     assert output.error is not None
-    assert "which the loop changes: it would not see what the items before did" in output.traceback
+    assert (
+        "which the loop changes: it would not see the changes that a plain loop has made by then"
+        in output.traceback
+    )
     assert notebook.value("(row, len(rec))") == "([1, 2], 3)"
     notebook.run("%%pfor x in box\nkept.append(len(x))").ok()  # none of them leads there
     assert notebook.value("kept") == "[1, 2, 2, 1]"
@@ -250,3 +260,26 @@ def test_what_is_printed_into_a_file_in_memory_is_to_be_written(notebook: Notebo
     assert "Write the change in the cell as a statement (buf.write(text))" in output.traceback
     notebook.run("%%pfor x in range(3)\nbuf.write(f'{x} ')").ok()
     assert notebook.value("buf.getvalue()") == "'0 1 2 '"
+
+
+@pytest.mark.parametrize(
+    ("body", "cure"),
+    [
+        ("try:\n    d[x] += 1\nexcept KeyError:\n    d[x] = 1", "d[k] = d.get(k, 0) + x"),
+        (
+            "try:\n    d[x].append(1)\nexcept (TypeError, KeyError):\n    d[x] = [1]",
+            "d.setdefault(k, []).append(x)",
+        ),
+        ("try:\n    if x: del d[x]\nexcept LookupError:\n    pass", "d.pop(k, None)"),
+        ("with suppress(KeyError):\n    seen.remove(x)", "seen.discard(x)"),
+    ],
+)
+def test_errors_that_a_handler_waits_for_are_refused(notebook: Notebook, body: str, cure: str) -> None:
+    """What raises them is done after the items, where no handler is."""
+    notebook.run("from contextlib import suppress\nd, seen, out = {}, set(), []").ok()
+    output = notebook.run(f"%%pfor x in range(3)\n{body}")
+    assert cure in output.traceback
+    notebook.run(
+        "%%pfor x in range(3)\ntry:\n    out.append(1 / x)\nexcept ArithmeticError:\n    seen.add(x)"
+    ).ok()
+    assert notebook.value("(out, seen)") == "([1.0, 0.5], {0})"

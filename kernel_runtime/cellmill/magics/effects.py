@@ -35,6 +35,7 @@ NEXT = "__cellmill_next__"
 _FRESH = (ast.BinOp, ast.Constant, ast.JoinedStr, ast.Compare, ast.ListComp, ast.SetComp, ast.DictComp)
 _TRUE = [ast.Constant(True)]
 _OF_SETS = (ast.BitOr, ast.BitAnd, ast.BitXor)
+_OF_KIND = ("len", "isinstance", "type")  # tell nothing that the loop changes, but a length
 _ONCE = "write it as a statement of its own, one for each thing it changes"
 
 
@@ -324,9 +325,9 @@ class Rewriter(Flow):
         builtin = isinstance(func, ast.Name) and self.is_outer(func.id) and func.id not in self._namespace
         if builtin and (refused := reaches_names(node)) is not None:
             self.refused.append(refused)
-        if self._asks_for_its_kind(node):
+        if builtin and func.id in _OF_KIND and node.args and isinstance(node.args[0], ast.Name):  # type: ignore[attr-defined]
             how = "len" if func.id == "len" else "identity"  # type: ignore[attr-defined]
-            node.args[0] = self._read(node.args[0], how)  # type: ignore[arg-type]
+            node.args[0] = self._read(node.args[0], how)
             node.args[1:] = [self.visit(each) for each in node.args[1:]]
             return node
         receiver = standing_for(func.value, self._namespace) if isinstance(func, ast.Attribute) else None
@@ -341,24 +342,18 @@ class Rewriter(Flow):
                 )
         return self.generic_visit(node)
 
-    def _asks_for_its_kind(self, node: ast.Call) -> bool:
-        """`len(x)`, `isinstance(x, ...)`, `type(x)` of a name."""
-        func = node.func
-        if not isinstance(func, ast.Name) or func.id not in ("len", "isinstance", "type") or not node.args:
-            return False
-        return (
-            isinstance(node.args[0], ast.Name) and self.is_outer(func.id) and func.id not in self._namespace
-        )
-
     def visit_Name(self, node: ast.Name) -> Any:
         """A name that is read."""
         super().visit_Name(node)
         return self._read(node, "") if isinstance(node.ctx, ast.Load) else node
 
     def _read(self, node: ast.Name, how: str, key: Any = None) -> ast.Name:
-        if node.id in self.bound or not self.is_outer(node.id):
+        if not self.is_outer(node.id):
             super().visit_Name(node)
-        elif node.id not in self._targets:
+        elif node.id in self.bound or node.id in self._targets:
+            super().visit_Name(node)
+            self.reads.of_own(node.id, self.state)
+        else:
             early = self.runs_here() and f"={node.id}" not in self.state.sometimes
             self.reads.found.append(Read(node, how, key, early))
         return node
@@ -392,8 +387,9 @@ class Rewriter(Flow):
             node.left = self.visit(node.left)
             self._read(last, "in")
             return node
-        if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops) and isinstance(node.left, ast.Name):
+        identity = all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
+        if identity and isinstance(node.left, ast.Name):
             self._read(node.left, "identity")
-            node.comparators = [self.visit(each) for each in node.comparators]
+            node.comparators = self.until_known(node.comparators)
             return node
-        return self.generic_visit(node)
+        return super().visit_Compare(node)

@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -209,6 +210,12 @@ def _alike(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:
 def is_array(value: Any) -> bool:
     """Whether it is a plain numpy array."""
     return (type(value).__module__, type(value).__name__) == ("numpy", "ndarray")
+
+
+def share_memory(arrays: Iterable[Any], other: Any) -> bool:
+    """Whether one of these arrays may have memory of another one."""
+    numpy: Any = sys.modules.get("numpy")
+    return any(numpy.may_share_memory(each, other) for each in arrays)
 
 
 @functools.lru_cache(maxsize=1024)

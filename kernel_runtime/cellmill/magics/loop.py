@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -17,11 +18,20 @@ from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.magics.cells import Cell, at_node, capture, compile_body
 from cellmill.magics.effects import Rewriter
 from cellmill.magics.flow import starred_names, target_names
+from cellmill.magics.handlers import awaited_errors
 from cellmill.magics.iterators import first_exit, iterators_of, read_by
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
-from cellmill.magics.reach import Reach, changed_things, hidden_reads, is_lazy
-from cellmill.magics.reads import leads, own_keys, read_by_iterable
+from cellmill.magics.reach import (
+    Reach,
+    changed_arrays,
+    changed_itself,
+    changed_things,
+    has_twice,
+    hidden_reads,
+    is_lazy,
+)
+from cellmill.magics.reads import given_and_changed, late_reads, leads, own_keys, read_by_iterable
 from cellmill.magics.unfit import Refusal
 
 
@@ -54,6 +64,11 @@ class Plan:
     doubtful: list[ast.Name]
     things: dict[int, str]  # what exists already of what the statements change, by identity
     changed: dict[int, str]  # of these the ones that are changed themselves, and not a part of them alone
+    arrays: dict[str, Any]  # whose elements are changed
+    given: (
+        str  # to which items may give objects of theirs, and where the loop changes what it finds; "": none
+    )
+    given_late: bool  # whether the item itself may read such an object afterwards
     heavy: bool  # to compare the variables costs much
     here: bool
 
@@ -87,6 +102,12 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     _refuse_iterators(cell, loop, variables, namespace)
     heavy = _refuse_hidden(cell, loop, made, variables, namespace)
     removed = frozenset(name[1:] for name in end.always if name.startswith("-"))
+    own_key, late = _own_keys(loop, made, namespace), late_reads(made.reads, cell.tree.body)
+
+    def only_own(thing: str, key: str) -> bool:
+        return key == own_key(thing) and not any(of == thing and name != key for name, of in late)
+
+    given = given_and_changed(made.reads, targets | made.bound)
     return Plan(
         cell=cell,
         loop=loop,
@@ -102,11 +123,10 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         targets=frozenset(targets - made.bound),
         doubtful=made.doubtful,
         things=changed_things(made.reads.effects, namespace),
-        changed={
-            id(namespace[name]): name
-            for name, effects in made.reads.effects.items()
-            if name in namespace and any(effect.step and not effect.deep for effect in effects)
-        },
+        changed=changed_itself(made.reads.effects, namespace, only_own),
+        arrays=changed_arrays(made.reads.effects, namespace, only_own),
+        given=min(given, default=""),
+        given_late=any(of in given for _, of in late),
         heavy=heavy and not here,
         here=here,
     )
@@ -126,13 +146,11 @@ def _check_syntax(cell: Cell, loop: Loop) -> None:
 def _refuse(cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any]) -> None:
     """Raise the first thing that the body cannot do."""
     refused = list(made.refused)
-    free = set(target_names(loop.target)) - made.bound
-
-    def own(thing: str) -> str:
-        return own_keys(loop.target, loop.iterable, thing, namespace.get(thing), free)
-
+    own = _own_keys(loop, made, namespace)
     refused += [Refusal(node, _carried(cell, node)) for node in made.carried]
     refused += [Refusal(node, text) for node, text in made.reads.unsafe(namespace, own)]
+    changes = [effect for each in made.reads.effects.values() for effect in each]
+    refused += awaited_errors(cell.tree.body, changes, namespace)
     for name, effects in made.reads.effects.items():
         if name not in namespace and not hasattr(builtins, name):
             refused.append(
@@ -147,6 +165,20 @@ def _refuse(cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any]
         raise at_node(cell, first.node, first.message)
     for node, text in read_by_iterable(loop.iterable, made.reads.effects, own, namespace):
         raise _at_line(cell, node, text)
+
+
+def _own_keys(loop: Loop, made: Rewriter, namespace: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return what tells the target that is a key of each item's own in the thing of a name; "" if there is none."""
+    free = set(target_names(loop.target)) - made.bound
+
+    @functools.cache
+    def own(thing: str) -> str:
+        value = namespace.get(thing)
+        key = own_keys(loop.target, loop.iterable, thing, value, free)
+        within = any(each.deep or each.grown is not None for each in made.reads.effects.get(thing, ()))
+        return "" if key and within and has_twice(value) else key
+
+    return own
 
 
 def _at_line(cell: Cell, node: ast.expr, text: str) -> UsageError:
@@ -221,9 +253,9 @@ def place_of(cell: Cell, variable: str) -> ast.expr | None:
 def item_leads_to(plan: Plan, name: str) -> UsageError:
     """An item has an object within reach that the loop changes."""
     message = (
-        f"an item of this loop leads to {name}, which the loop changes: it would not see what the items before did to "
-        f"it, which run at the same time. Nothing of this loop was applied. Return what {name} is to get (-> out), and "
-        "change it in a plain loop after the cell"
+        f"an item of this loop leads to {name}, which the loop changes: it would not see the changes that a plain loop "
+        f"has made by then, as items run at the same time. Nothing of this loop was applied. Return what {name} is to "
+        "get (-> out), and change it in a plain loop after the cell"
     )
     return _at_line(plan.cell, plan.loop.target, message)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import gc
-import sys
 import types
 from array import array
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,7 +16,7 @@ from cellmill.by_value.capture import MOST_LIGHT
 from cellmill.by_value.capture_entries import ITEM
 from cellmill.by_value.capture_kinds import Walk
 from cellmill.magics.accumulation import root_of
-from cellmill.magics.items import is_array
+from cellmill.magics.items import is_array, share_memory
 
 NO_KEY = object()
 _FIXED = (
@@ -34,7 +33,8 @@ class Effect:
     """A change of the thing called ``name``. ``step``: the first step to it, "" where the name itself is assigned,
     "[", "[:", "del" of an item that is taken out, "." or "()" of a method; ``deep``: what that step leads to is
     changed, not what is found there. ``path``: the steps to the object that is changed, keys as they are known
-    before, attributes by name.
+    before, attributes by name. ``grown``: the steps to what `+=` and its like change in place if it can be; None for
+    other statements.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Effect:
     deep: bool
     node: Any
     path: tuple[tuple[str, Any], ...] = ()
+    grown: tuple[tuple[str, Any], ...] | None = None
 
     @staticmethod
     def of(place: ast.expr, node: Any) -> Effect:
@@ -54,10 +55,11 @@ class Effect:
         while not isinstance(place, ast.Name):
             steps.append(place)
             place = place.func if isinstance(place, ast.Call) else place.value  # type: ignore[attr-defined]
+        whole = tuple(_step(each) for each in reversed(steps))
+        grown = whole if isinstance(node, ast.AugAssign) else None
         if not steps:
-            return Effect(root.id, "", NO_KEY, "", deep=False, node=node)
-        first, deep = steps[-1], len(steps) > 1
-        path = tuple(_step(each) for each in reversed(steps[1:]))
+            return Effect(root.id, "", NO_KEY, "", deep=False, node=node, grown=grown)
+        first, deep, path = steps[-1], len(steps) > 1, whole[:-1]
         if isinstance(first, ast.Subscript):
             key = first.slice
             constant = key.value if isinstance(key, ast.Constant) else NO_KEY
@@ -65,10 +67,10 @@ class Effect:
             if isinstance(node, ast.Delete) and not deep:
                 step = "del"  # the items of a list that follow move up
             named = key.id if isinstance(key, ast.Name) else ""
-            return Effect(root.id, step, constant, named, deep, node, path)
+            return Effect(root.id, step, constant, named, deep, node, path, grown)
         called = not deep and isinstance(first.ctx, ast.Load)
         via_method = deep and isinstance(steps[-2], ast.Call)
-        return Effect(root.id, "()" if called or via_method else ".", first.attr, "", deep, node, path)
+        return Effect(root.id, "()" if called or via_method else ".", first.attr, "", deep, node, path, grown)
 
 
 def _step(node: Any) -> tuple[str, Any]:
@@ -91,11 +93,9 @@ class Reach(Walk):
         """Whether the walk has met the object with this identity."""
         return thing in self._seen
 
-    def shares_memory(self, arrays: Iterable[Any]) -> bool:
-        """Whether the walk has met an array with memory of one of these."""
-        met = [each for each in self._seen.values() if is_array(each)] if arrays else []
-        numpy: Any = sys.modules.get("numpy")
-        return any(numpy.may_share_memory(one, other) for one in met for other in arrays)
+    def shares_memory(self, array: Any) -> bool:
+        """Whether the walk has met an array with memory of this one."""
+        return share_memory(filter(is_array, self._seen.values()), array)
 
     def memory(self, kind: int, value: Any, key: Any, name: str) -> None:
         """Counted, not copied."""
@@ -125,7 +125,7 @@ def hidden_reads(
         weight += walk.weight
         named = {key for kind, owner, key, _ in walk.entries if kind == ITEM and owner is namespace}
         hidden = sorted(named & set(effects)) or [things[i] for i in things if walk.reaches(i)][:1]
-        hidden = hidden or [name for name, array in arrays.items() if walk.shares_memory([array])][:1]
+        hidden = hidden or [name for name, array in arrays.items() if walk.shares_memory(array)][:1]
         if hidden:
             found.append((variable, hidden[0]))
     return found, weight
@@ -184,7 +184,56 @@ def _changed_ids(value: Any, effects: list[Effect]) -> set[int]:
         elif effect.step == "()" and not isinstance(value, _FIXED):  # a method changes what its object has
             held = getattr(value, "__dict__", {}).values()
             found |= {id(each) for each in held if isinstance(each, _CONTAINERS)}
+        if effect.grown is not None:
+            found |= at_end_of(value, effect.grown)
     return found
+
+
+def changed_itself(
+    effects: Mapping[str, list[Effect]],
+    namespace: Mapping[str, Any],
+    only_own: Callable[[str, str], bool],
+) -> dict[int, str]:
+    """The same of what is changed itself, and not only a part of it. ``only_own(thing, key)``: whether a target by
+    which something in the thing is changed is a key of each item's own, and nothing reads what is there afterwards.
+    """
+    things: dict[int, str] = {}
+    for name, each in effects.items():
+        if name not in namespace:
+            continue
+        value = namespace[name]
+        for effect in each:
+            if effect.step and not effect.deep:
+                things[id(value)] = name
+            if effect.key_name and only_own(name, effect.key_name):
+                continue
+            if effect.deep:
+                things |= dict.fromkeys(at_end_of(value, effect.path), name)
+            if effect.grown is not None:
+                things |= dict.fromkeys(at_end_of(value, effect.grown), name)
+    return things
+
+
+def changed_arrays(
+    effects: Mapping[str, list[Effect]],
+    namespace: Mapping[str, Any],
+    only_own: Callable[[str, str], bool],
+) -> dict[str, Any]:
+    """The arrays of these names of which elements are changed, but for those of `changed_itself` that are each item's
+    own: an item may be a view of one.
+    """
+    return {
+        name: namespace[name]
+        for name, each in effects.items()
+        if is_array(namespace.get(name))
+        and not all(effect.key_name and only_own(name, effect.key_name) for effect in each)
+    }
+
+
+def has_twice(value: Any) -> bool:
+    """Whether a container has an object that can be changed in two places."""
+    found = [id(each) for each in _members(value, "", NO_KEY) if not isinstance(each, _FIXED)]
+    return len(set(found)) < len(found)
 
 
 def at_end_of(value: Any, path: tuple[tuple[str, Any], ...]) -> set[int]:

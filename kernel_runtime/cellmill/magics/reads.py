@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cellmill.magics.flow import State
 from cellmill.magics.items import is_array
 from cellmill.magics.reach import NO_KEY, Effect, Reach, at_end_of, changed_things
 
 _EAGER = frozenset(
     ("list", "tuple", "sorted", "range", "len", "set", "frozenset", "dict", "sum", "min", "max")
+)
+_MAKES_NEW = frozenset(
+    ("len", "sum", "abs", "int", "float", "str", "bool", "round", "repr", "any", "all", "ord", "range")
 )
 _OF_SHAPE = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes"))
 _LOOP_ONLY = "return what is needed (-> out), and go on with it in a plain loop after the cell"
@@ -33,6 +37,13 @@ class Reads:
 
     found: list[Read] = field(default_factory=list)
     effects: dict[str, list[Effect]] = field(default_factory=dict)
+    late: set[tuple[str, str]] = field(
+        default_factory=set
+    )  # a name of the item's own, read after this was changed
+
+    def of_own(self, name: str, state: State) -> None:
+        """A target, or a name that the body binds, is read."""
+        self.late |= {(name, changed[1:]) for changed in state.sometimes if changed.startswith("=")}
 
     def unsafe(
         self, namespace: Mapping[str, Any], own_keys: Callable[[str], str]
@@ -143,6 +154,69 @@ def _said(read: Read, effect: Effect) -> str:
         meant = f"if its value from before the loop is meant, read from a copy (old = {name}.copy())"
         cure = f"{meant}; else {_LOOP_ONLY}"
     return f"{fact}. {cure[0].upper()}{cure[1:]}"
+
+
+def late_reads(reads: Reads, body: list[ast.stmt]) -> set[tuple[str, str]]:
+    """Those of `Reads.late` whose name may be another one for an object of the notebook."""
+    bound: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(ast.Module(body, [])):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            bound.setdefault(node.targets[0].id, []).append(node.value)
+    found = set()
+    for name, of in reads.late:
+        if of not in reads.effects:  # its methods that are called change nothing
+            continue
+        within = max(_depth(each) + (each.grown is not None) for each in reads.effects[of]) > 1
+        if name not in bound or not all(_is_new(each, within) for each in bound[name]):
+            found.add((name, of))
+    return found
+
+
+def given_and_changed(reads: Reads, own: set[str]) -> set[str]:
+    """The things to which the body may give an object of an item's, and where it also changes what is there: names.
+
+    ``own``: the loop's targets, and the names that the body binds.
+    """
+    found = set()
+    for name, effects in reads.effects.items():
+        given = [_depth(each) + 1 for each in effects if _gives(each.node, own)]
+        changed = [
+            _depth(each) + (each.grown is not None) for each in effects if not _at_a_constant(each.node)
+        ]
+        if given and min(given) <= max(changed, default=0):
+            found.add(name)
+    return found
+
+
+def _depth(effect: Effect) -> int:
+    """How far below the thing the object is that is changed."""
+    methods = sum(step == "()" for step, _ in effect.path)
+    return len(effect.path) - methods  # a method's name and its call are one step
+
+
+def _at_a_constant(node: Any) -> bool:
+    """Whether the key of what is changed is one that the body writes, which is taken to be none of an item's."""
+    call = node.value if isinstance(node, ast.Expr) else node
+    if isinstance(call, ast.Call):
+        call = getattr(call.func, "value", None)
+    key = call.args[0] if isinstance(call, ast.Call) and call.args else getattr(call, "slice", None)
+    return isinstance(key, ast.Constant)
+
+
+def _gives(node: Any, own: set[str]) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else node
+    values = [*call.args, *call.keywords] if isinstance(call, ast.Call) else [getattr(node, "value", None)]
+    named = [each for value in values if value and not _is_new(value) for each in ast.walk(value)]
+    return any(isinstance(each, ast.Name) and each.id in own for each in named)
+
+
+def _is_new(value: ast.AST, within: bool = True) -> bool:
+    """Whether the value is made here: a number, a text. ``within``: or not a part of another object at least."""
+    if isinstance(value, (ast.Attribute, ast.Subscript)):
+        return not within
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in _MAKES_NEW
+    return isinstance(value, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr))
 
 
 def own_keys(target: ast.expr, iterable: ast.expr, thing: str, value: Any, free: set[str]) -> str:

@@ -55,6 +55,38 @@ class Flow(ast.NodeTransformer):
             self.state = self.state.binding([node.target.id])
         return node
 
+    # -- parts of expressions that may be left out: what they bind is bound on some paths alone
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        """The test, then one of two."""
+        node.test = self.visit(node.test)
+        before = self.state
+        node.body = self.visit(node.body)
+        after, self.state = self.state, before
+        node.orelse = self.visit(node.orelse)
+        self.state = merged(after, self.state)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        """Each value, unless one before it tells the result."""
+        node.values = self.until_known(node.values)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Two values; each further one, unless a comparison before it is false."""
+        node.left = self.visit(node.left)
+        node.comparators = self.until_known(node.comparators)
+        return node
+
+    def until_known(self, values: Sequence[ast.expr]) -> list[ast.expr]:
+        """Visit values of which those behind the first are left out where one before tells the result."""
+        made, ends = [], []
+        for value in values:
+            made.append(self.visit(value))
+            ends.append(self.state)
+        self.state = merged(*ends)
+        return made
+
     # -- scopes
 
     def _function(self, node: Any) -> Any:
@@ -96,13 +128,16 @@ class Flow(ast.NodeTransformer):
 
     def _comprehension(self, node: Any) -> Any:
         self._scopes.append((names_of_scope(node), not isinstance(node, ast.GeneratorExp)))
+        before: State | None = None
         for each in node.generators:
             each.iter = self.visit(each.iter)
+            before = before or self.state  # the rest may not run at all
             each.ifs = [self.visit(test) for test in each.ifs]
         for field in ("elt", "key", "value"):
             if hasattr(node, field):
                 setattr(node, field, self.visit(getattr(node, field)))
         self._scopes.pop()
+        self.state = merged(*filter(None, (before, self.state)))
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension

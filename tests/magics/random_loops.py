@@ -125,7 +125,7 @@ class Loop:
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
         drawn = self._draw.choice(HEADS.strip().splitlines())
-        self.head, numbers, self._item, self._kind = (drawn.split("; ") + ["", ""])[:4]
+        self.head, numbers, self._item, self._kind = [*drawn.split("; "), "", ""][:4]
         self._numbers, self._locals = numbers.split(), False
         self.body = "".join(self._statement() for _ in range(self._draw.choice((1, 1, 2, 2, 3, 4))))
 

@@ -123,13 +123,16 @@ def encode(
 
 # -- the note on errors of writes
 
+_CONTEXT: Any = vars(BaseException)[
+    "__context__"
+].__get__  # runs no code of the error's class, which may exit
+
 
 def explain(error: BaseException) -> None:
     """Add to an error of a task which variable it wrote to and what to do, if that is what it did."""
     with contextlib.suppress(Exception):  # whatever code the objects have
-        if _is_of_a_write(error) or _is_of_a_write(
-            error.__context__
-        ):  # pandas hides it behind one of its own
+        # pandas hides it behind one of its own
+        if _is_of_a_write(error) or _is_of_a_write(_CONTEXT(error)):
             names = _names(error.__traceback__)
             if names:
                 BaseException.add_note(error, _note(names))

@@ -373,7 +373,8 @@ int csched_worker_alloc(csched_worker_t *w, uint64_t size, uint64_t *offset, uin
 int csched_worker_spill(csched_worker_t *w, uint64_t size, uint64_t *offset, uint64_t *address); /* in the file */
 int csched_worker_fill(csched_worker_t *w, uint64_t at, const void *data, uint64_t size);
 int csched_worker_free(csched_worker_t *w, uint64_t offset);
-int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped); /* see csched_own */
+/* See csched_own; on errors `mapped` is where the caller copies from: in the payload's place another may have written. */
+int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped);
 int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped);
 /* ends what CSCHED_PINS began, for a task or a function */
 int csched_worker_unpin(csched_worker_t *w, uint64_t ticket);

@@ -4,7 +4,8 @@
  * from then on it does not show what its owner writes there.  So the data of such a payload begins and ends with pages
  * of its own (payload.py).  When its holder releases it, written pages are dropped before the kernel learns of the
  * release, so that the next block in that place is visible.  One holder in a process reads in place.  A second one of
- * the same payload has a mapping of its own (in the kernel, also for its own blocks) or a copy (in workers).
+ * the same payload has a mapping of its own (in the kernel, also for its own blocks) or a copy (in workers: of what
+ * was sent, which a second mapping of the region shows, whatever the first holder has written).
  *
  * Who may call at once: one thread (the kernel: under the lock).
  * What full means: an error, no table or mapping is to be had: the caller copies.

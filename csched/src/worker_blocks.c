@@ -90,7 +90,10 @@ CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64
 {
     /* No fd: a worker keeps no descriptor of other processes' memory, which a task could map writable. */
     place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
-    return own_take(&w->own, &place, mapped);
+    int rc = own_take(&w->own, &place, mapped);
+    if (rc < 0)
+        *mapped = address + worker_region_bytes(w); /* what `map_both` has there */
+    return rc;
 }
 
 CSCHED_EXPORT int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped)

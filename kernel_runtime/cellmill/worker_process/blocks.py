@@ -50,13 +50,13 @@ class Blocks:
         fill(self._fill, self._fill_long, int(out[0]), encoded)
         return int(out[0])
 
-    def own(self, lives: list[weakref.ref[Any]], address: int, offset: int, size: int) -> memoryview | None:
+    def own(self, lives: list[weakref.ref[Any]], address: int, offset: int, size: int) -> memoryview:
         """Return the part of a payload at this address that its holder may write to; see `payload.Area`. What has to be
-        kept meanwhile is added to ``lives``.
+        kept meanwhile is added to ``lives``. A copy where another holder, which may have written to it, is still there.
         """
         out, at = ffi.new("uint64_t *"), address + offset
         if with_gil.csched_worker_own(self._handle, at, size, out) < 0:
-            return None
+            return memoryview(bytearray(ffi.buffer(ffi.cast(_CHARS, out[0]), size)))
         # no Python runs when it goes, which an interrupt could leave half done
         end = partial(with_gil.csched_worker_disown, self._handle, at, size)
         memory = ffi.gc(ffi.cast(_CHARS, out[0]), end, size)

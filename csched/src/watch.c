@@ -27,28 +27,22 @@ static shared_u64 *region_page(csched_worker_t *w, uint32_t region)
     return atomic_load_explicit(&w->regions[region / REGION_PAGE], memory_order_acquire); /* partner: map_region */
 }
 
-/* Twice: copy on write, and behind that as it is, for the second holders of a payload (see own.h). */
-static int map_both(csched_worker_t *w, int fd, void **base)
-{
-    uint64_t bytes = worker_region_bytes(w);
-    int rc = memory_map(fd, 2 * bytes, MAP_READS, base);
-    if (rc < 0)
-        return rc;
-    if ((rc = memory_map_over((uint8_t *)*base + bytes, fd, bytes, MAP_READS)) < 0 ||
-        (rc = own_map_over(&w->own, *base, fd, bytes)) < 0)
-        memory_unmap(*base, 2 * bytes);
-    return rc;
-}
-
+/* Twice: copy on write, and as it is, for the second holders of a payload (see own.h). */
 static void map_region(csched_worker_t *w, uint32_t region, int fd)
 {
-    void *base;
+    void *base, *sent;
     shared_u64 *page = region_page(w, region);
+    uint64_t bytes = worker_region_bytes(w);
     FAULT(w, region_heard);
-    if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(REGION_PAGE, sizeof *page)))
+    if (!page && region / REGION_PAGE < REGION_PAGES && (page = calloc(2 * REGION_PAGE, sizeof *page)))
         atomic_store_explicit(&w->regions[region / REGION_PAGE], page, memory_order_release); /* region_page */
-    if (page && map_both(w, fd, &base) == CSCHED_OK)
-        u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
+    if (page && memory_map(fd, bytes, MAP_READS, &sent) == CSCHED_OK) {
+        if (own_map(&w->own, fd, bytes, &base) == CSCHED_OK) {
+            u64_store_relaxed(&page[REGION_PAGE + region % REGION_PAGE], (uint64_t)(uintptr_t)sent);
+            u64_store_release(&page[region % REGION_PAGE], (uint64_t)(uintptr_t)base); /* partner: worker_region */
+        } else
+            memory_unmap(sent, bytes);
+    }
     FAULT(w, region_mapped);
     close(fd);
 }
@@ -57,11 +51,11 @@ static void map_file(csched_worker_t *w, uint32_t region, int fd)
 {
     shared_u64 *page = region_page(w, region);
     uint64_t base = page ? u64_relaxed(&page[region % REGION_PAGE]) : 0;
-    uint8_t *at = (uint8_t *)(uintptr_t)base + w->heap.memory.limit;
+    uint64_t sent = page ? u64_relaxed(&page[REGION_PAGE + region % REGION_PAGE]) : 0;
+    uint64_t at = w->heap.memory.limit, bytes = w->heap.file_bytes;
     bool there = base & FILE_MAPPED; /* already mapped; its private pages are kept */
-    if (base && !there &&
-        memory_map_over(at + worker_region_bytes(w), fd, w->heap.file_bytes, MAP_READS) == CSCHED_OK &&
-        own_map_over(&w->own, at, fd, w->heap.file_bytes) == CSCHED_OK)
+    if (base && !there && memory_map_over((uint8_t *)(uintptr_t)sent + at, fd, bytes, MAP_READS) == CSCHED_OK &&
+        own_map_over(&w->own, (uint8_t *)(uintptr_t)base + at, fd, bytes) == CSCHED_OK)
         u64_store_release(&page[region % REGION_PAGE], base | FILE_MAPPED); /* partner: worker_region */
     FAULT(w, file_mapped);
     close(fd);
@@ -74,7 +68,21 @@ static void drop_region(csched_worker_t *w, uint32_t region)
     if (!base)
         return;
     u64_store_relaxed(&page[region % REGION_PAGE], 0); /* numbers are not reused, so it is not asked for again */
-    memory_unmap((void *)(uintptr_t)(base & ~FILE_MAPPED), 2 * worker_region_bytes(w));
+    memory_unmap((void *)(uintptr_t)(base & ~FILE_MAPPED), worker_region_bytes(w));
+    memory_unmap((void *)(uintptr_t)u64_relaxed(&page[REGION_PAGE + region % REGION_PAGE]), worker_region_bytes(w));
+}
+
+uint64_t worker_sent(csched_worker_t *w, uint64_t address)
+{
+    for (uint32_t i = 0; i < REGION_PAGES; i++) {
+        shared_u64 *page = region_page(w, i * REGION_PAGE);
+        for (uint32_t j = 0; page && j < REGION_PAGE; j++) {
+            uint64_t base = u64_acquire(&page[j]) & ~FILE_MAPPED; /* partner: map_region */
+            if (base && address - base < worker_region_bytes(w))
+                return u64_relaxed(&page[REGION_PAGE + j]) + (address - base);
+        }
+    }
+    return address;
 }
 
 static void hear(csched_worker_t *w, uint32_t tag, int fd)

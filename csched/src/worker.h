@@ -29,7 +29,8 @@ struct csched_worker {
     pthread_mutex_t heap_lock; /* the watch thread gives back unused pages */
     bool file_told; /* the kernel has the descriptor of its file */
     own_t own; /* payloads that Python may write to */
-    /* Base addresses by region, the lowest bit for a mapped file; written by the watch thread only. */
+    /* Base addresses by region, the lowest bit for a mapped file; in the second half of a page those of the second
+     * mappings. Written by the watch thread only. */
     _Atomic(shared_u64 *) regions[REGION_PAGES];
     pthread_t watch;
     bool watched;
@@ -59,6 +60,8 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 
 /* Address of a region that is mapped up to `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
+/* Where what was sent is seen that is at an address of a region, in whose place its holder may have written. */
+uint64_t worker_sent(csched_worker_t *w, uint64_t address);
 void worker_element(csched_worker_t *w, uint32_t element, uint64_t now); /* see csched_worker_element */
 bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
 void take_frees(csched_worker_t *w); /* frees blocks without readers */

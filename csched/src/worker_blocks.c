@@ -92,7 +92,7 @@ CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64
     place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
     int rc = own_take(&w->own, &place, mapped);
     if (rc < 0)
-        *mapped = address + worker_region_bytes(w); /* what `map_both` has there */
+        *mapped = worker_sent(w, address);
     return rc;
 }
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import array
 import concurrent.futures
 import random
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -77,6 +80,66 @@ def test_one_that_another_task_made(ex: Executor, cells: int, state: str) -> Non
     assert ex.submit(first_steps, made(), random.Random(1)).result(SECONDS) == wanted
     assert ex.submit(first_steps, made(), lambda: None).result(SECONDS) == wanted
     assert list(ex.map(first_steps, [made(), [made()]])) == [wanted, wanted]
+
+
+class Named(NamedTuple):
+    cells: Any
+    inner: Any
+
+
+@dataclass(slots=True)
+class Slotted:
+    cells: Any
+    inner: Any
+
+
+class Rows(list[Any]):
+    pass
+
+
+class Fields(dict[str, Any]):
+    pass
+
+
+def _row(cells: Any, inner: Any) -> Rows:
+    row = Rows([cells])
+    row.inner = inner  # type: ignore[attr-defined]
+    return row
+
+
+_members, _names, _attributes = itemgetter(-2, -1), itemgetter("cells", "inner"), attrgetter("cells", "inner")
+
+
+@pytest.mark.parametrize(
+    ("holder", "parts"),
+    [
+        (Named, _attributes),
+        (Slotted, _attributes),
+        (lambda cells, inner: Rows([cells, inner]), _members),
+        (_row, lambda row: (row[0], row.inner)),
+        (lambda cells, inner: Fields(cells=cells, inner=inner), _names),
+        (lambda cells, inner: OrderedDict(cells=cells, inner=inner), _names),
+        (lambda cells, inner: deque([cells, inner]), _members),
+        (lambda cells, inner: numpy.array([cells, inner, None], dtype=object)[:2], _members),
+        (lambda cells, inner: [[(number,) for number in range(300)], cells, inner], _members),
+    ],
+)
+def test_whatever_holds_them(
+    ex: Executor, holder: Callable[[Any, Any], Any], parts: Callable[[Any], Any]
+) -> None:
+    def run(held: Any) -> Any:
+        cells, inner = parts(held)
+        inner += 1
+        cells[1] += 1
+        return cells.tolist(), inner.tolist(), held
+
+    def made() -> Any:
+        cells = numpy.zeros(4)
+        return holder(cells, cells[1:])
+
+    for *found, held in (ex.submit(run, made()).result(SECONDS), *ex.map(run, [made()])):
+        assert found == [[0, 2, 1, 1], [2, 1, 1]]
+        assert run(held)[0] == [0, 4, 2, 2]
 
 
 def test_views_that_are_arguments(ex: Executor) -> None:

@@ -12,9 +12,11 @@ import ctypes
 import functools
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from types import GetSetDescriptorType
+from itertools import islice
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from .unsettled import first_of
@@ -76,12 +78,10 @@ def found_in(value: Any) -> Views:
 
 
 def _arrays(value: Any, array: type) -> Iterator[Any]:
-    todo, seen = [value], 0
-    while todo and seen < _MOST:
-        each = todo.pop()
+    todo = [value]  # grows: what is near the top, such as the arguments themselves, is looked at first
+    for each in islice(todo, _MOST):
         kind: Any = type(each)
-        seen += 1
-        if kind in _PLAIN:
+        if kind in _PLAIN or len(todo) >= _MOST and kind is not array:
             continue
         if kind is list or kind is tuple:
             members = each[:_MOST]
@@ -91,23 +91,55 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
             todo.extend(first_of(each.values(), _MOST))
         elif kind is array:
             yield each
+            if each.dtype.hasobject:
+                todo.extend(first_of(each.flat, _MOST))
         elif kind is partial:  # which would make its `__dict__` when asked for it
             todo.extend((*each.args, *each.keywords.values()))
-        elif _has_attributes(kind):
-            todo.extend(first_of(each.__dict__.values(), _MOST))
+        else:
+            for members_of in _ways_into(kind):
+                todo.extend(first_of(members_of(each), _MOST))
 
 
 @functools.lru_cache(maxsize=1024)
-def _has_attributes(kind: Any) -> bool:
-    """Whether objects of a class keep attributes in the usual way: to ask for them runs no code of the class. Not our
-    own, such as futures, which are sent otherwise.
+def _ways_into(kind: Any) -> tuple[Callable[[Any], Iterable[Any]], ...]:
+    """What leads to the members, slots and attributes of objects of a class: none of it runs code of the class. None of
+    our own, such as futures, which are sent otherwise.
     """
     if str(kind.__module__).startswith("cellmill."):
-        return False
-    if not kind.__flags__ & 1 << 9 or kind.__getattribute__ is not object.__getattribute__:
-        return False
-    found = next((vars(each)["__dict__"] for each in kind.__mro__ if "__dict__" in vars(each)), None)
-    return type(found) is GetSetDescriptorType
+        return ()
+    ways = [members_of for container, members_of in _CONTAINERS if issubclass(kind, container)]
+    own = [vars(each) for each in kind.__mro__ if each.__flags__ & _OF_PYTHON]
+    slots = [
+        slot.__get__
+        for names in own
+        for slot in names.values()
+        if type(slot) is MemberDescriptorType and slot.__objclass__.__module__ not in sys.stdlib_module_names
+    ]
+    if slots:
+        ways.append(partial(_in_slots, slots))
+    attributes: Any = next((names["__dict__"] for names in own if "__dict__" in names), None)
+    if type(attributes) is GetSetDescriptorType:
+        ways.append(lambda each: attributes.__get__(each).values())
+    return tuple(ways)
+
+
+_OF_PYTHON = 1 << 9  # a flag of classes that Python code has made
+_CONTAINERS: tuple[tuple[type, Callable[[Any], Iterable[Any]]], ...] = (
+    (list, list.__iter__),
+    (tuple, tuple.__iter__),
+    (dict, dict.values),
+    (deque, deque.__iter__),
+)
+
+
+def _in_slots(slots: list[Any], owner: Any) -> list[Any]:
+    found = []
+    for get in slots:
+        try:
+            found.append(get(owner))
+        except AttributeError:  # it is not set
+            continue
+    return found
 
 
 def _owner(array: Any, kind: type) -> Any:

@@ -81,7 +81,7 @@ def _arrays(value: Any, array: type) -> Iterator[Any]:
     todo = [value]  # grows: what is near the top, such as the arguments themselves, is looked at first
     for each in islice(todo, _MOST):
         kind: Any = type(each)
-        if kind in _PLAIN or len(todo) >= _MOST and kind is not array:
+        if kind in _PLAIN or (len(todo) >= _MOST and kind is not array):
             continue
         if kind is list or kind is tuple:
             members = each[:_MOST]

@@ -107,6 +107,19 @@ def _row(cells: Any, inner: Any) -> Rows:
     return row
 
 
+def _often(cells: Any, inner: Any) -> list[Any]:
+    held = [cells, inner]
+    for _ in range(9):
+        held = [held, held]
+    return held
+
+
+def _at_the_end(held: Any) -> Any:
+    while isinstance(held[0], list):
+        held = held[0]
+    return held
+
+
 _members, _names, _attributes = itemgetter(-2, -1), itemgetter("cells", "inner"), attrgetter("cells", "inner")
 
 
@@ -122,6 +135,7 @@ _members, _names, _attributes = itemgetter(-2, -1), itemgetter("cells", "inner")
         (lambda cells, inner: deque([cells, inner]), _members),
         (lambda cells, inner: numpy.array([cells, inner, None], dtype=object)[:2], _members),
         (lambda cells, inner: [[(number,) for number in range(300)], cells, inner], _members),
+        (_often, _at_the_end),
     ],
 )
 def test_whatever_holds_them(

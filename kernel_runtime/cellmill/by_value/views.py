@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -79,9 +78,15 @@ def found_in(value: Any) -> Views:
 
 def _arrays(value: Any, array: type) -> Iterator[Any]:
     todo = [value]  # grows: what is near the top, such as the arguments themselves, is looked at first
-    for each in islice(todo, _MOST):
+    seen: set[int] = set()
+    for each in todo:
         kind: Any = type(each)
-        if kind in _PLAIN or (len(todo) >= _MOST and kind is not array):
+        if kind in _PLAIN or id(each) in seen:
+            continue
+        if len(seen) == _MOST:
+            return
+        seen.add(id(each))
+        if len(todo) > 2 * _MOST and kind is not array:
             continue
         if kind is list or kind is tuple:
             members = each[:_MOST]

@@ -16,6 +16,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, cli
+from cellmill.records.recorder import RunRecorder
 from cellmill.views.played import frames_of
 from cellmill.views.terminal import play
 from tests.support import tasks
@@ -50,6 +51,23 @@ def test_what_is_recorded_is_what_the_kernel_keeps(pool: Executor, tmp_path: Pat
     assert "2000" not in repr(kept)
     assert "2,000" in repr(kept)
     assert str(kept[0].path.name) in kept._repr_html_()
+
+
+def test_a_run_within_a_look(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins and ends between two steps of the thread."""
+    look, meanwhile = RunRecorder.look, iter([range(3)])
+
+    def look_long(recorder: RunRecorder) -> None:
+        look(recorder)
+        for numbers in meanwhile:
+            assert list(pool.map(abs, numbers)) == [0, 1, 2]
+
+    monkeypatch.setattr(RunRecorder, "look", look_long)
+    with cellmill.record(tmp_path) as recording:
+        recording.flush()
+        recording.flush()
+    (run,) = cellmill.runs(tmp_path)
+    assert (run.finished, run.succeeded, cellmill.open_record(run).state) == (True, 3, "whole")
 
 
 def test_a_run_counts_from_its_begin(pool: Executor, tmp_path: Path) -> None:

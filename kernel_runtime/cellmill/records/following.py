@@ -196,11 +196,12 @@ class Follower:
 
     def _look(self, last: bool = False) -> None:
         with self._look_lock:
+            # first: what ends from now on may have begun after the last `_drain`
+            self._waiting.extend(self._ended.popleft() for _ in range(len(self._ended)))
             for followed in list(self._followed.values()):
                 self._read(followed)
             self._drain()
             self.look()
-            self._waiting.extend(self._ended.popleft() for _ in range(len(self._ended)))
             due = [each for each in self._waiting if last or self._complete(each)]
             for ended in due:
                 self._waiting.remove(ended)

@@ -72,7 +72,8 @@ static void drop_region(csched_worker_t *w, uint32_t region)
     memory_unmap((void *)(uintptr_t)u64_relaxed(&page[REGION_PAGE + region % REGION_PAGE]), worker_region_bytes(w));
 }
 
-uint64_t worker_sent(csched_worker_t *w, uint64_t address)
+/* Where what was sent is seen that is at an address of a region, in whose place its holder may have written. */
+static uint64_t as_sent(csched_worker_t *w, uint64_t address)
 {
     for (uint32_t i = 0; i < REGION_PAGES; i++) {
         shared_u64 *page = region_page(w, i * REGION_PAGE);
@@ -83,6 +84,22 @@ uint64_t worker_sent(csched_worker_t *w, uint64_t address)
         }
     }
     return address;
+}
+
+CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped)
+{
+    /* No fd: a worker keeps no descriptor of other processes' memory, which a task could map writable. */
+    place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
+    int rc = own_take(&w->own, &place, mapped);
+    if (rc < 0)
+        *mapped = as_sent(w, address);
+    return rc;
+}
+
+CSCHED_EXPORT int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped)
+{
+    own_drop(&w->own, address, size, (uint64_t)(uintptr_t)mapped);
+    return CSCHED_OK;
 }
 
 static void hear(csched_worker_t *w, uint32_t tag, int fd)

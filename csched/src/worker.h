@@ -60,8 +60,6 @@ static inline uint64_t worker_region_bytes(const csched_worker_t *w)
 
 /* Address of a region that is mapped up to `offset`, or NULL. */
 uint8_t *worker_region(csched_worker_t *w, uint32_t region, uint64_t offset);
-/* Where what was sent is seen that is at an address of a region, in whose place its holder may have written. */
-uint64_t worker_sent(csched_worker_t *w, uint64_t address);
 void worker_element(csched_worker_t *w, uint32_t element, uint64_t now); /* see csched_worker_element */
 bool output_waits(csched_worker_t *w, uint64_t now); /* polls for native output; true at most once a task */
 void take_frees(csched_worker_t *w); /* frees blocks without readers */

@@ -85,19 +85,3 @@ CSCHED_EXPORT int csched_worker_fill(csched_worker_t *w, uint64_t at, const void
     FAULT(w, block_filled);
     return CSCHED_OK;
 }
-
-CSCHED_EXPORT int csched_worker_own(csched_worker_t *w, uint64_t address, uint64_t size, uint64_t *mapped)
-{
-    /* No fd: a worker keeps no descriptor of other processes' memory, which a task could map writable. */
-    place_t place = {.address = address, .size = size, .fd = -1, .foreign = true};
-    int rc = own_take(&w->own, &place, mapped);
-    if (rc < 0)
-        *mapped = worker_sent(w, address);
-    return rc;
-}
-
-CSCHED_EXPORT int csched_worker_disown(csched_worker_t *w, uint64_t address, uint64_t size, char *mapped)
-{
-    own_drop(&w->own, address, size, (uint64_t)(uintptr_t)mapped);
-    return CSCHED_OK;
-}

@@ -78,7 +78,8 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     } else {
         account_wasted(&s->accounts, task, entry->received, entry->returned, &worker->time);
     }
-    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_retry(s, slot, status, result, index)) {
+    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) &&
+        task_retry(s, slot, status, result, index, entry->received)) {
         blob_release(s, result);
         return CSCHED_OK;
     }

@@ -206,8 +206,9 @@ static void give_back(csched_t *s, worker_t *worker)
             ready_return(&s->graph, held->slot);
             continue;
         }
-        account_wasted(&s->accounts, task, u64_relaxed(&worker->segment->claim_since), s->now, &worker->time);
-        if (!task_retry(s, held->slot, status, task->payload, task->worker)) {
+        uint64_t received = u64_relaxed(&worker->segment->claim_since);
+        account_wasted(&s->accounts, task, received, s->now, &worker->time);
+        if (!task_retry(s, held->slot, status, task->payload, task->worker, received)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */
             task_abort(s, held->slot, status, task->payload, element);
         }

@@ -213,7 +213,7 @@ bool task_retries(const task_t *task)
 
 /* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK_RETRY).  `result` stays the
  * caller's. */
-bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker)
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, uint64_t received)
 {
     task_t *task = task_at(s, slot);
     if (!task_retries(task))
@@ -242,7 +242,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
         task->flags |= FLAG_RETRY_ASKED;
     }
     uncount_partial(s, task);
-    uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, taken_at(s, task));
+    uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, received);
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
     if (task->flags & FLAG_ALLOCATED)

@@ -14,10 +14,10 @@ typedef struct { /* one task as it is submitted */
 } call_t;
 int64_t task_submit(csched_t *s, const call_t *call);
 
-/* after a failed attempt; false: it was the last one */
 /* Whether another attempt may follow a failed one. */
 bool task_retries(const task_t *task);
-bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker);
+/* after a failed attempt, which the worker took at `received`; false: it was the last one */
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, uint64_t received);
 /* it ends without a result of its own */
 void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
 bool keeps_payload(uint32_t status);

@@ -23,6 +23,26 @@ static void errors_are_retried(void)
     world_close(w);
 }
 
+static void an_attempt_was_received_when_it_was(void)
+{
+    world_t *w = world_open(1);
+    csched_options_t options = plain();
+    options.retries = 1;
+    submit_with(w, (job_t){JOB_FAIL, 0, 1}, &options);
+    submit(w, JOB_NONE, 1, 0);
+    world_thread(w);
+    while (!u32_acquire(&board->ran[1])) /* the worker has taken the next one when the failure is heard of */
+        sched_yield();
+    finish(w, 2);
+    csched_journey_t rows[3];
+    uint64_t cursor = 0, dropped;
+    EQUAL(csched_journeys(w->s, &cursor, 3, rows, &dropped), 3);
+    EQUAL(rows[0].status, CSCHED_RETRIED);
+    EQUAL(rows[1].ticket == rows[0].ticket, 0);
+    CHECK(rows[0].stamps[3] < rows[1].stamps[3]);
+    world_close(w);
+}
+
 static void failure_goes_along_a_chain(void)
 {
     world_t *w = world_open(1);
@@ -337,8 +357,8 @@ static void every_message_is_checked(void)
     }
 }
 
-MAIN(TEST(errors_are_retried), TEST(failure_goes_along_a_chain), TEST(the_failed_input_is_named),
-     TEST(chunks_have_a_row_per_element), TEST(elements_count_as_they_are_over),
+MAIN(TEST(errors_are_retried), TEST(an_attempt_was_received_when_it_was), TEST(failure_goes_along_a_chain),
+     TEST(the_failed_input_is_named), TEST(chunks_have_a_row_per_element), TEST(elements_count_as_they_are_over),
      TEST(newest_rows_are_there_before_results_are_taken), TEST(a_chunk_too_long_for_the_ring),
      TEST(messages_come_in_order), TEST(control_is_answered), TEST(nonsense_is_reported_and_survived),
      TEST(a_result_published_twice_stands), TEST(every_field_of_a_result_is_checked), TEST(every_message_is_checked))

@@ -147,7 +147,7 @@ def capture(
     """
     names = names_read(code)
     if "get_ipython" in names and "get_ipython" not in names_assigned(code):
-        raise _at_name(cell, "get_ipython", "magics and shell commands (%, !) cannot run inside a task")
+        raise at_name(cell, "get_ipython", "magics and shell commands (%, !) cannot run inside a task")
     hidden = ip.user_ns_hidden
     captured = {}
     for name in names:
@@ -158,7 +158,7 @@ def capture(
             continue
         if isinstance(value, Future) and name not in futures_ok:
             hint = f"take its value first ({name}.result()), or in a %%task write: after {name}"
-            raise _at_name(cell, name, f"{name} is a future and cannot go into a task by itself; {hint}")
+            raise at_name(cell, name, f"{name} is a future and cannot go into a task by itself; {hint}")
         captured[name] = value
     return captured
 
@@ -181,7 +181,8 @@ def explain_unsendable(cell: Cell, variables: dict[str, Any]) -> PayloadError | 
     return None
 
 
-def _at_name(cell: Cell, name: str, message: str) -> UsageError:
+def at_name(cell: Cell, name: str, message: str) -> UsageError:
+    """An error at the first use of a name in the cell."""
     for node in ast.walk(cell.tree):
         if isinstance(node, ast.Name) and node.id == name:
             return at_node(cell, node, message)

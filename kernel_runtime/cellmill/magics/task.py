@@ -18,6 +18,8 @@ from cellmill.errors import PayloadError
 from cellmill.futures import OVER, Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, runs_here, value_of
 from cellmill.magics.cells import (
+    Cell,
+    at_name,
     at_node,
     capture,
     compile_body,
@@ -27,6 +29,7 @@ from cellmill.magics.cells import (
     read_cell,
 )
 from cellmill.magics.delivery import MISSING, Arrivals
+from cellmill.magics.former_values import former_read
 from cellmill.magics.lines import (
     MEMORY,
     PRIORITY,
@@ -228,6 +231,9 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         captured.pop(word, None)
     executor = cellmill.default_executor()
     links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
+    _check_reads(
+        ip, cell, captured, assigned | names_deleted(code), list(zip(links, earlier.values(), strict=True))
+    )
     task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
@@ -241,6 +247,35 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     with uninterrupted():  # what has the task's name brings its variables
         ip.user_ns[name] = future
         arrivals.expect(future)
+
+
+def _check_reads(
+    ip: InteractiveShell,
+    cell: Cell,
+    captured: dict[str, Any],
+    assigned: set[str],
+    links: list[tuple[Inheritance, BaseFuture[Any]]],
+) -> None:
+    """Refuse a cell that is given a function which reads what the cell, or a task before it, assigns."""
+    inherited = {
+        name: task.name
+        for link, task in links
+        if isinstance(task, TaskFuture) and link.variables
+        for name in task.before.keys() - link.newer
+    }
+    found = former_read(cell.tree, captured, assigned | inherited.keys(), ip.user_global_ns)
+    if found is None:
+        return
+    variable, name = found
+    reads = f"{variable}, which the cell uses, comes with code that reads {name}, which"
+    if name in assigned:
+        message = (
+            f"{reads} the cell assigns: in a task that code has the {name} of before. Give {name} to it as an "
+            f"argument, or assign {name} in a cell before"
+        )
+    else:
+        message = f"{reads} {inherited[name]} assigns; wait for that task first ({inherited[name]}.result())"
+    raise at_name(cell, variable, message)
 
 
 def _inherit(ip: InteractiveShell, name: str, future: BaseFuture[Any]) -> Inheritance:

@@ -1,4 +1,4 @@
-"""What functions that a `%%task` cell is given read by name, in a real kernel."""
+"""What a `%%task` cell is given of the notebook, and what refers to it when the cell is over, in a real kernel."""
 
 from __future__ import annotations
 
@@ -47,3 +47,63 @@ def test_a_cell_that_makes_its_functions_itself_can_run_again(notebook: Notebook
     for _ in range(2):
         notebook.run(cell).ok()
         assert notebook.value("a.result(30), x") == "(None, (True, 0.0))"
+
+
+def test_parts_of_the_notebook_s_variables_are_its_own(notebook: Notebook) -> None:
+    notebook.run(
+        "import numpy as np\nrows, cells = [[1], [2]], np.arange(5)\ndef f(): return 1\n"
+        "class Box:\n    def add(self): return 2\nbox = Box()\nbox.rows = rows\nother = rows\nadds = {'of': Box().add}"
+    ).ok()
+    notebook.run(
+        "%%task a\nimport copy\nrows = rows[:1]\ninner = other[1]\nview = cells[1:]\nheld = [f, box.add]\n"
+        "twin = copy.copy(box)\nalike = dict(adds)"
+    ).ok()
+    assert notebook.value("a.result(30), rows[0] is other[0], inner is other[1]") == "(None, True, True)"
+    assert notebook.value("held[0] is f, held[1] == box.add, twin.rows is other, alike == adds") == str(
+        (True,) * 4
+    )
+    notebook.run("view[0] = 7").ok()
+    assert notebook.value("cells.tolist()") == "[0, 7, 2, 3, 4]"
+
+
+def test_an_array_that_a_task_leaves_can_be_written_to(notebook: Notebook) -> None:
+    """Also where it is no view of the notebook's."""
+    notebook.run("import numpy as np\ngrid = np.zeros((4, 4)).T[1:]").ok()
+    notebook.run("%%task a\nrow = grid[1]\ngrid = None").ok()
+    assert (
+        notebook.value("a.result(30), row.flags.writeable, row.tolist()")
+        == "(None, True, [0.0, 0.0, 0.0, 0.0])"
+    )
+
+
+def test_what_is_changed_while_a_task_runs_is_the_same_part(notebook: Notebook) -> None:
+    notebook.run(GATE + "rows = [[1], [2], [3]]\nlast = rows[2]").ok()
+    notebook.run("%%task a\nwait_for_gate()\nfound = rows[2]").ok()
+    notebook.run("del rows[0]\nrows.append([4])\ngate.touch()\na.result(30)").ok()
+    assert notebook.value("found is last") == "True"
+
+
+def test_functions_that_a_task_makes_read_the_notebook_s_variables(notebook: Notebook) -> None:
+    """Wherever they are."""
+    notebook.run("k = 1").ok()
+    notebook.run(
+        "%%task a\nimport functools\nclass C:\n    def m(self): return k\ntable = {'f': lambda: k}\n"
+        "@functools.cache\ndef cached(): return k"
+    ).ok()
+    notebook.run("a.result(30)\nk = 7").ok()
+    assert notebook.value("C().m(), table['f'](), cached()") == "(7, 7, 7)"
+
+
+def test_what_a_task_takes_of_one_before_is_the_same_object(notebook: Notebook) -> None:
+    notebook.run(GATE + "rows = [[0], [0]]").ok()
+    notebook.run(
+        "%%task a\nwait_for_gate()\ntable = [1, [2]]\nheads = {'rows': rows[:1]}\ndef f(): return table"
+    ).ok()
+    notebook.run(
+        "%%task b after a\nmodel = {'table': table, 'f': f}\nbest = table\npart = table[1]\nhead = heads['rows'][0]"
+    ).ok()
+    notebook.run("rows.insert(0, 'new')").ok()
+    notebook.run("%%task c after b\nsame = best is model['table']\nbest = model").ok()
+    assert notebook.value("gate.touch(), c.result(30), model['table'] is table") == "(None, None, True)"
+    assert notebook.value("model['f'] is f, best is model, same, f() is table") == "(True, True, True, True)"
+    assert notebook.value("part is table[1], head is rows[1]") == "(True, True)"

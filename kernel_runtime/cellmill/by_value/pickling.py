@@ -223,29 +223,16 @@ def _as_defined(cls: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return *arguments[:-1], given
 
 
-class _Referring(Pickler):
-    """With references in the places of some objects."""
-
-    reference: Callable[[Any], str | None]
-
-    def persistent_id(self, obj: Any) -> str | None:
-        """See `pickle.Pickler`."""
-        return self.reference(obj)
-
-
 def dumps(
     value: Any,
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None,
     board: generators.Board | None = None,
     caches: bool = True,
-    reference: Callable[[Any], str | None] | None = None,
 ) -> bytes:
-    """The pickle of a value, protocol 5; raises what the objects in it raise. ``reference``: see
-    `pickle.Pickler.persistent_id`.
-    """
-    if buffer_callback is None and board is None and reference is None:
-        return unsettled.at_one_moment(lambda: _dumps(value, None, None, caches, None))
-    return _dumps(value, buffer_callback, board, caches, reference)
+    """The pickle of a value, protocol 5; raises what the objects in it raise."""
+    if buffer_callback is None and board is None:
+        return unsettled.at_one_moment(lambda: _dumps(value, None, None, caches))
+    return _dumps(value, buffer_callback, board, caches)
 
 
 def _dumps(
@@ -253,13 +240,9 @@ def _dumps(
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
     board: generators.Board | None,
     caches: bool,
-    reference: Callable[[Any], str | None] | None,
 ) -> bytes:
     target = io.BytesIO()
-    kind = Pickler if reference is None else _Referring
-    pickler = kind(target, protocol=5, buffer_callback=buffer_callback)
-    if isinstance(pickler, _Referring) and reference is not None:
-        pickler.reference = reference
+    pickler = Pickler(target, protocol=5, buffer_callback=buffer_callback)
     pickler.board = board
     pickler.caches = caches
     pickler.dump(value)

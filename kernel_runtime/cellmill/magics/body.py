@@ -5,16 +5,20 @@ from __future__ import annotations
 import builtins
 import linecache
 import marshal
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ..errors import PayloadError
 from ..serialization.payload import Partial, explain_sent_back
 from .in_place import Watched
 from .unsent import Unsent
+
+if TYPE_CHECKING:
+    from .own_objects import Key
 
 ITEM = "__cellmill_item__"
 VALUE = "__cellmill_value__"
@@ -22,7 +26,7 @@ KEPT_BACK = frozenset({"_", "__", "___", "__name__", "__builtins__", "__annotati
 _MISSING = object()
 _BY_VALUE = (
     *(int, float, complex, str, bytes, type(None)),
-    *(type, FunctionType, BuiltinFunctionType, ModuleType),
+    *(type, BuiltinFunctionType, ModuleType),
 )
 """Objects of these types are sent as they are: nothing of them changes, or it is known by its name."""
 
@@ -84,9 +88,10 @@ def shortened(item: Any) -> str:
 @dataclass(frozen=True, slots=True)
 class Outcome(Partial):
     """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
-    cannot be sent, others that it changed in place, those that it deleted, and why there is no value here. ``own``:
-    variables that need not be sent. ``referred``: objects of the notebook, as they came, that these variables refer
-    to, by the name of the variable they came by (pickled); where these objects are, they are taken and no copies.
+    cannot be sent, others that it changed in place, those that it deleted,
+    and why there is no value here. ``own``: variables that need not be sent. ``referred``: objects of the notebook, as
+    they came, that these variables refer to, by their keys there (pickled); where these objects are, they are taken
+    and no copies.
     """
 
     value: Any
@@ -111,14 +116,20 @@ class Outcome(Partial):
             raise PayloadError(self.unsent)
         return self.value
 
-    def load(self, notebook: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The variables; what could not be sent is replaced by what says so when it is used. ``notebook``: the objects
-        that the task was given, where these are.
+    def given(self) -> dict[Key, Any]:
+        """The objects of the notebook that the variables refer to, as they came."""
+        from .own_objects import loads
+
+        return loads(self.referred, {}) if self.referred else {}
+
+    def load(self, given: Mapping[Key, Any], home: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The variables; what could not be sent is replaced by what says so when it is used. ``given``: the objects
+        that they refer to; ``home``: the notebook's variables, where these arrive.
         """
-        if notebook is None:
-            notebook = load_variables(self.referred, {}) if self.referred else {}
+        from .own_objects import loads
+
         unsent = {name: Unsent(name, self.task, reason) for name, reason in self.refused.items()}
-        return load_variables(self.variables, notebook) | self.own | unsent
+        return loads(self.variables, given, home) | self.own | unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +155,24 @@ class TaskBody(Body):
         source: str,
         after: tuple[Inheritance, ...] = (),
         here: bool = False,
+        counts: Counter[str] | None = None,
     ) -> None:
         super().__init__(name, code, variables, source)
         self.after = after
         self.here = here  # it runs in the kernel's own process
+        self.counts = counts or Counter()  # how many parts the variables have in the notebook
 
     def __call__(self, *outcomes: Any) -> Outcome:
+        from .own_objects import passed_on
+
         before = dict(self.variables)
-        for link, outcome in zip(self.after, outcomes, strict=True):
+        came: dict[Key, Any] = {}
+        for place, (link, outcome) in enumerate(zip(self.after, outcomes, strict=True)):
             if isinstance(outcome, Outcome) and link.variables:
-                arrived = outcome.load()
+                given = outcome.given()
+                arrived = outcome.load(given)
                 before |= {name: value for name, value in arrived.items() if name not in link.newer}
+                came |= {(place, key): value for key, value in passed_on(arrived, given).items()}
                 for name in set(outcome.deleted) - link.newer:
                     before.pop(name, None)
             before[link.name] = _done(outcome)
@@ -167,7 +185,7 @@ class TaskBody(Body):
         }
         deleted = tuple(name for name in before if name not in namespace)
         found = watched.changed()
-        kept = self._as_they_came(before, watched.unknown.union(found))
+        kept = self._as_they_came(before, came, watched.unknown.union(found))
         variables, refused, referred = _dump_variables(assigned, kept)
         own = {name: assigned[name] for name in refused} if self.here else {}
         return Outcome(
@@ -181,16 +199,24 @@ class TaskBody(Body):
             referred,
         )
 
-    def _as_they_came(self, before: dict[str, Any], changed: Collection[str]) -> dict[str, Any]:
-        """The objects that came from the notebook and are as they were, by their names there."""
-        return {
+    def _as_they_came(
+        self, before: dict[str, Any], came: dict[Key, Any], changed: Collection[str]
+    ) -> dict[Key, Any]:
+        """The objects of the notebook and of the tasks before that are as they were, by their keys in the notebook."""
+        from .own_objects import is_of, with_parts
+
+        own = {
             name: value
             for name, value in self.variables.items()
             if before.get(name) is value and name not in changed and not isinstance(value, _BY_VALUE)
         }
+        passed = {key: value for key, value in came.items() if not is_of(key[1], changed)}
+        return with_parts(own, self.counts) | {
+            key: value for key, value in passed.items() if not isinstance(value, (*_BY_VALUE, Unsent))
+        }
 
     def _rest(self) -> tuple[Any, ...]:
-        return (self.after, self.here)
+        return (self.after, self.here, self.counts)
 
 
 def value_of(outcome: Outcome) -> Any:
@@ -207,49 +233,24 @@ def _done(outcome: Any) -> Future[Any]:
     return future
 
 
-def _dump_variables(variables: dict[str, Any], kept: dict[str, Any]) -> tuple[bytes, dict[str, str], bytes]:
+def _dump_variables(variables: dict[str, Any], kept: dict[Any, Any]) -> tuple[bytes, dict[str, str], bytes]:
     """All variables pickled together, so that what they share stays shared; without those that cannot be, and with
     references in the places of what was ``kept``, which of it is referred to comes last.
     """
-    from ..by_value.pickling import dumps
-
-    names = {id(value): name for name, value in kept.items()}
-    found: set[str] = set()
-
-    def reference(value: Any) -> str | None:
-        name = names.get(id(value))
-        if name is not None:
-            found.add(name)
-        return name
-
-    def dumped(value: Any) -> bytes:
-        return dumps(value, reference=reference if names else None)
+    from ..by_value.pickling import dumps as plainly
+    from .own_objects import dumps
 
     refused = {}
     try:
-        data = dumped(variables)
+        data, found = dumps(variables, kept)
     except Exception:
         for name, value in variables.items():
             try:
-                dumped(value)
+                dumps({name: value}, kept)
             except Exception as error:
                 refused[name] = f"{type(error).__name__}: {error}"
-        found.clear()
-        data = dumped({name: value for name, value in variables.items() if name not in refused})
+        data, found = dumps({name: value for name, value in variables.items() if name not in refused}, kept)
     try:
-        return data, refused, dumps({name: kept[name] for name in found}) if found else b""
+        return data, refused, plainly({key: kept[key] for key in found}) if found else b""
     except Exception:  # what came cannot be sent back
         return _dump_variables(variables, {})
-
-
-def load_variables(blob: bytes, notebook: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables of an outcome; ``notebook``: what they refer to."""
-    import io
-    import pickle
-
-    class Unpickler(pickle.Unpickler):
-        def persistent_load(self, name: Any) -> Any:
-            return notebook[name]
-
-    loaded: dict[str, Any] = Unpickler(io.BytesIO(blob)).load()
-    return loaded

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill.errors import text_of
+from cellmill.magics.own_objects import passed_on
 from cellmill.magics.waiting import beside_others, within_another
 from cellmill.process_context.interrupts import uninterrupted
 
@@ -24,7 +25,7 @@ class CellTask(Protocol):
     number: int
     name: str
     before: dict[str, Any]
-    captured: dict[str, Any]
+    captured: dict[Any, Any]
     after: tuple[Any, ...]
     arrivals: Any
     outcome: Any
@@ -97,7 +98,7 @@ class Arrivals:
         if threading.get_ident() != self._thread or task.number not in self._expected:
             return
         for each in task.after:
-            if each.over():
+            if each is not None and each.over():
                 self.deliver_awaited(each)
         if task.failure() is None or task.outcome is not None:
             self._deliver(task)
@@ -113,13 +114,14 @@ class Arrivals:
                 self._failed.append(task)
             if task.outcome is not None:
                 self._assign(task, variables)
+                self._pass_on(task, variables)
                 task.delivered = True
                 task.before, task.captured, task.after = {}, {}, ()
 
     def _variables(self, task: CellTask) -> dict[str, Any]:
         assert task.outcome is not None
         try:
-            found: dict[str, Any] = task.outcome.load(task.captured)
+            found: dict[str, Any] = task.outcome.load(task.captured, self._ip.user_global_ns)
             return found
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
@@ -148,8 +150,6 @@ class Arrivals:
             if self._is_newer(task, name):
                 kept.append(name)
                 continue
-            if isinstance(value, FunctionType) and value.__module__ == "__main__":
-                value = at_home(value, self._ip.user_global_ns)
             self._ip.user_ns[name] = value
             self._origin[name] = (value, task.number)
         if kept:
@@ -158,6 +158,14 @@ class Arrivals:
             self._notes.append(
                 f"task {task.name}: {listed} {were} assigned again while it ran; the newer value is kept"
             )
+
+    def _pass_on(self, task: CellTask, variables: dict[str, Any]) -> None:
+        """The variables of tasks that come after this one may refer to what it has brought."""
+        afterwards = [each for each in self._expected.values() if task in each.after]
+        passed = passed_on(variables, task.captured) if afterwards else {}
+        for each in afterwards:
+            place = each.after.index(task)
+            each.captured.update({(place, key): value for key, value in passed.items()})
 
     def _is_newer(self, task: CellTask, name: str) -> bool:
         """Whether the notebook's value was assigned after the task had started."""

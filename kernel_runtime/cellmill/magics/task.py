@@ -43,6 +43,7 @@ from cellmill.magics.lines import (
     read_options,
     usage_of,
 )
+from cellmill.magics.own_objects import Key, counts_of, with_parts
 from cellmill.process_context.interrupts import uninterrupted
 from cellmill.task import DEFAULT_OPTIONS
 
@@ -83,16 +84,16 @@ class TaskFuture(Future):
         self,
         name: str,
         before: dict[str, Any],
-        captured: dict[str, Any],
+        captured: dict[Key, Any],
         source: Future,
-        after: tuple[TaskFuture, ...] = (),
+        after: tuple[TaskFuture | None, ...] = (),
     ) -> None:
         super().__init__(_Source(source))
         self.name = name
         self.before = before  # what the cell's names had when it started
-        self.captured = captured  # the notebook's objects that it was given
+        self.captured = captured  # the notebook's objects that it was given, and their parts
         self.source = source
-        self.after = after
+        self.after = after  # None: a plain future
         self.arrivals: Arrivals | None = None  # where its variables are awaited
         self.number = next(_numbers)
         self.seen = False
@@ -234,7 +235,8 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     _check_reads(
         ip, cell, captured, assigned | names_deleted(code), list(zip(links, earlier.values(), strict=True))
     )
-    task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend))
+    own = with_parts(captured)
+    task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend), counts_of(own))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
     inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
     checked = DEFAULT_OPTIONS.changed(**options)
@@ -242,8 +244,8 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
         source, _ = executor.submit_alone(task, tuple(inputs), checked, f"task {name}")
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
-    tasks = tuple(each for each in earlier.values() if isinstance(each, TaskFuture))
-    future = TaskFuture(name, before, captured, source, tasks)
+    tasks = tuple(each if isinstance(each, TaskFuture) else None for each in earlier.values())
+    future = TaskFuture(name, before, own, source, tasks)
     with uninterrupted():  # what has the task's name brings its variables
         ip.user_ns[name] = future
         arrivals.expect(future)

@@ -78,7 +78,9 @@ def _is_locked(array: Any) -> bool:
     return True
 
 
-class _ThawingPickler(pickling.Pickler):
+class ThawingPickler(pickling.Pickler):
+    """Arrays that tasks share are copied, and may be written to."""
+
     def reducer_override(self, obj: Any) -> Any:
         numpy = sys.modules.get("numpy")
         if (view := views.reduced(obj)) is not None:
@@ -90,7 +92,7 @@ class _ThawingPickler(pickling.Pickler):
 
 def thawed(value: Any, keep: Callable[[pickle.PickleBuffer], bool]) -> bytes:
     """The pickle of a result: arrays in it that tasks share are its owner's to write to."""
-    return class_parts.dumps_in_parts(value, keep, _ThawingPickler)
+    return class_parts.dumps_in_parts(value, keep, ThawingPickler)
 
 
 def encode(

@@ -107,3 +107,13 @@ def test_what_a_task_takes_of_one_before_is_the_same_object(notebook: Notebook) 
     assert notebook.value("gate.touch(), c.result(30), model['table'] is table") == "(None, None, True)"
     assert notebook.value("model['f'] is f, best is model, same, f() is table") == "(True, True, True, True)"
     assert notebook.value("part is table[1], head is rows[1]") == "(True, True)"
+
+
+def test_a_change_of_what_another_name_has_is_said_where_the_cell_binds_its_name_anew(
+    notebook: Notebook,
+) -> None:
+    notebook.run("rows, alone = [1], [1]\nother = rows").ok()
+    notebook.run("%%task a\nrows.append(2)\nalone.append(2)\nrows, alone = list(rows), list(alone)").ok()
+    said = notebook.run("a.result(30)").ok().stderr
+    assert "task a changed rows in place, in its worker" in said
+    assert notebook.value("rows, alone, other") == "([1, 2], [1, 2], [1])"

@@ -88,7 +88,7 @@ def shortened(item: Any) -> str:
 @dataclass(frozen=True, slots=True)
 class Outcome(Partial):
     """The outcome of a background task: its value, the variables it assigned (pickled), those of them that
-    cannot be sent, others that it changed in place, those that it deleted,
+    cannot be sent, those that it changed in place, whether or not it assigned them after that, those that it deleted,
     and why there is no value here. ``own``: variables that need not be sent. ``referred``: objects of the notebook, as
     they came, that these variables refer to, by their keys there (pickled); where these objects are, they are taken
     and no copies.
@@ -192,7 +192,7 @@ class TaskBody(Body):
             namespace.get(VALUE),
             variables,
             {} if self.here else refused,
-            tuple(name for name in found if name not in assigned and name not in deleted),
+            found,
             deleted,
             self.__name__,
             own,

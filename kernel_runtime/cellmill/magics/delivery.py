@@ -134,8 +134,9 @@ class Arrivals:
         assert task.outcome is not None
         for name, reason in task.outcome.refused.items():
             self._notes.append(f"task {task.name}: {name} could not be sent to the notebook ({reason})")
-        if task.outcome.changed:
-            listed, first = ", ".join(task.outcome.changed), task.outcome.changed[0]
+        changed = [name for name in task.outcome.changed if self._stays(task, name, variables)]
+        if changed:
+            listed, first = ", ".join(changed), changed[0]
             self._notes.append(
                 f"task {task.name} changed {listed} in place, in its worker; nothing of that arrives here. Variables "
                 f"that the cell assigns arrive: write {first} = copy.copy({first}) in it, and change that"
@@ -158,6 +159,13 @@ class Arrivals:
             self._notes.append(
                 f"task {task.name}: {listed} {were} assigned again while it ran; the newer value is kept"
             )
+
+    def _stays(self, task: CellTask, name: str, variables: dict[str, Any]) -> bool:
+        """Whether the notebook still has what a task has changed in place: what it has bound anew, by another name."""
+        if name not in variables and name not in task.outcome.deleted:
+            return True
+        old = task.captured.get(name, MISSING)
+        return any(value is old for other, value in list(self._ip.user_ns.items()) if other != name)
 
     def _pass_on(self, task: CellTask, variables: dict[str, Any]) -> None:
         """The variables of tasks that come after this one may refer to what it has brought."""

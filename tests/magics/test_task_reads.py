@@ -117,3 +117,25 @@ def test_a_change_of_what_another_name_has_is_said_where_the_cell_binds_its_name
     said = notebook.run("a.result(30)").ok().stderr
     assert "task a changed rows in place, in its worker" in said
     assert notebook.value("rows, alone, other") == "([1, 2], [1, 2], [1])"
+
+
+def test_after_a_task_means_after_those_before_it(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = y = 'old'").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    notebook.run("%%task b after a\ny = x + 1").ok()
+    notebook.run("%%task c after b\nz = x, y, 'a' in globals()").ok()
+    assert notebook.value("gate.touch(), c.result(30), z") == "(None, None, (1, 2, False))"
+
+
+def test_of_tasks_before_the_later_cell_s_value_holds(notebook: Notebook) -> None:
+    notebook.run(GATE + "x = 'old'").ok()
+    notebook.run("%%task a\nwait_for_gate()\nx = 1").ok()
+    notebook.run("%%task b\nwait_for_gate()\nx = 2").ok()
+    notebook.run("%%task c after b, a\nz = x").ok()
+    assert notebook.value("gate.touch(), c.result(30), z, x") == "(None, None, 2, 2)"
+
+
+def test_a_global_that_a_function_of_the_cell_sets_arrives(notebook: Notebook) -> None:
+    notebook.run("k = 1").ok()
+    notebook.run("%%task a\ndef count():\n    global k\n    k += 1\ncount()").ok()
+    assert notebook.run("a.result(30)\nprint(k)").ok().stdout == "2\n"

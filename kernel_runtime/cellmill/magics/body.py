@@ -134,7 +134,7 @@ class Outcome(Partial):
 
 @dataclass(frozen=True, slots=True)
 class Inheritance:
-    """How a task sees an earlier one: under `name`, and its variables but for those in `newer`."""
+    """How a task sees an earlier one: under `name`, if it has one, and its variables but for those in `newer`."""
 
     name: str
     variables: bool
@@ -175,7 +175,8 @@ class TaskBody(Body):
                 came |= {(place, key): value for key, value in passed_on(arrived, given).items()}
                 for name in set(outcome.deleted) - link.newer:
                     before.pop(name, None)
-            before[link.name] = _done(outcome)
+            if link.name:
+                before[link.name] = _done(outcome)
         watched = Watched(before)
         namespace = self._run(before)
         assigned = {

@@ -14,6 +14,7 @@ from typing import Any, cast
 from IPython.core.interactiveshell import InteractiveShell
 
 import cellmill
+from cellmill.by_value.references import names_stored
 from cellmill.errors import PayloadError
 from cellmill.futures import OVER, Future
 from cellmill.magics.body import Inheritance, Outcome, TaskBody, runs_here, value_of
@@ -221,7 +222,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     earlier = {word.text: _earlier(ip, line, word) for word in after}
     cell = read_cell(ip, f"%%task {text}", body)
     code = compile_body(cell)
-    assigned = names_assigned(code)
+    assigned = names_assigned(code) | names_stored(code)
     if name in assigned:
         message = (
             f"the cell assigns {name}, which is the name of the task; choose another name for one of them"
@@ -231,20 +232,19 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     for word in earlier:
         captured.pop(word, None)
     executor = cellmill.default_executor()
-    links = tuple(_inherit(ip, word, future) for word, future in earlier.items())
-    _check_reads(
-        ip, cell, captured, assigned | names_deleted(code), list(zip(links, earlier.values(), strict=True))
-    )
+    sources = _all_before(earlier)
+    links = tuple(_inherit(ip, word, future) for word, future in sources)
+    tasks = tuple(each if isinstance(each, TaskFuture) else None for _, each in sources)
+    _check_reads(ip, cell, captured, assigned | names_deleted(code), list(zip(links, tasks, strict=True)))
     own = with_parts(captured)
     task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend), counts_of(own))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
-    inputs = [each.source if isinstance(each, TaskFuture) else each for each in earlier.values()]
+    inputs = [each.source if isinstance(each, TaskFuture) else each for _, each in sources]
     checked = DEFAULT_OPTIONS.changed(**options)
     try:
         source, _ = executor.submit_alone(task, tuple(inputs), checked, f"task {name}")
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
-    tasks = tuple(each if isinstance(each, TaskFuture) else None for each in earlier.values())
     future = TaskFuture(name, before, own, source, tasks)
     with uninterrupted():  # what has the task's name brings its variables
         ip.user_ns[name] = future
@@ -256,13 +256,13 @@ def _check_reads(
     cell: Cell,
     captured: dict[str, Any],
     assigned: set[str],
-    links: list[tuple[Inheritance, BaseFuture[Any]]],
+    links: list[tuple[Inheritance, TaskFuture | None]],
 ) -> None:
     """Refuse a cell that is given a function which reads what the cell, or a task before it, assigns."""
     inherited = {
         name: task.name
         for link, task in links
-        if isinstance(task, TaskFuture) and link.variables
+        if task is not None and link.variables
         for name in task.before.keys() - link.newer
     }
     found = former_read(cell.tree, captured, assigned | inherited.keys(), ip.user_global_ns)
@@ -278,6 +278,20 @@ def _check_reads(
     else:
         message = f"{reads} {inherited[name]} assigns; wait for that task first ({inherited[name]}.result())"
     raise at_name(cell, variable, message)
+
+
+def _all_before(earlier: dict[str, BaseFuture[Any]]) -> list[tuple[str, BaseFuture[Any]]]:
+    """Return the tasks that a task comes after by their words, and those that these come after and whose variables are
+    not in the notebook yet, without a word; all in the order of their cells, as a later one may assign the same names.
+    """
+    found = list(earlier.items())
+    tasks = [each for each in earlier.values() if isinstance(each, TaskFuture)]
+    for task in tasks:
+        for each in task.after:
+            if each is not None and not each.delivered and each not in tasks:
+                tasks.append(each)
+                found.append(("", each))
+    return sorted(found, key=lambda pair: getattr(pair[1], "number", 0))
 
 
 def _inherit(ip: InteractiveShell, name: str, future: BaseFuture[Any]) -> Inheritance:

@@ -139,3 +139,20 @@ def test_a_global_that_a_function_of_the_cell_sets_arrives(notebook: Notebook) -
     notebook.run("k = 1").ok()
     notebook.run("%%task a\ndef count():\n    global k\n    k += 1\ncount()").ok()
     assert notebook.run("a.result(30)\nprint(k)").ok().stdout == "2\n"
+
+
+def test_a_function_of_a_task_before_that_reads_what_has_changed_since_is_refused(notebook: Notebook) -> None:
+    notebook.run(GATE + "k = 1").ok()
+    notebook.run("%%task a\nwait_for_gate()\ndef inner(): return k\ndef f(): return inner()").ok()
+    notebook.run("%%task b after a\nx = f()").ok()
+    notebook.run("k = 2").ok()
+    output = notebook.run("%%task c after a\ny = f()")
+    assert output.error is not None
+    assert "f, which a defines, reads k, which has another value since" in output.error["evalue"]
+    notebook.run("gate.touch()\nb.result(30)").ok()
+    notebook.run("%%task d after a\ny = f()").ok()
+    assert notebook.value("d.result(30), x, y") == "(None, 1, 2)"
+    notebook.run("%%task a\ntable = 5").ok()
+    notebook.run("%%task b after a\ndef f(): return table").ok()
+    notebook.run("%%task c after b\ny = f()").ok()
+    assert notebook.value("c.result(30), y") == "(None, 5)"

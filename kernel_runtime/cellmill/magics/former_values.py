@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from types import CodeType
 from typing import Any
 
 from cellmill.by_value.capture_entries import ITEM
+from cellmill.by_value.references import names_of
 from cellmill.magics.flow import binds, in_scope, target_names
 from cellmill.magics.reach import Reach
 
@@ -39,6 +41,24 @@ def former_read(
         if read := sorted(read & changing):
             return variable, read[0]
     return None
+
+
+def definitions_in(code: CodeType) -> dict[str, frozenset[str]]:
+    """The functions and classes that a cell defines, with the globals that they read or set."""
+    nested = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return {each.co_name: frozenset(names_of(each)) for each in nested}
+
+
+def read_by(names: Collection[str], definitions: Mapping[str, frozenset[str]]) -> set[str]:
+    """The globals that functions and classes of these names read, and those that they lead to."""
+    seen: set[str] = set()
+    pending = set(names) & definitions.keys()
+    found: set[str] = set()
+    while pending:
+        seen |= pending
+        found = found.union(*(definitions[name] for name in pending))
+        pending = (found & definitions.keys()) - seen
+    return found
 
 
 def bound_first(tree: ast.Module) -> set[str]:

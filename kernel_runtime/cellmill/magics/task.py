@@ -9,6 +9,7 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import CancelledError
 from concurrent.futures import Future as BaseFuture
+from types import CodeType
 from typing import Any, cast
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -27,10 +28,11 @@ from cellmill.magics.cells import (
     explain_unsendable,
     names_assigned,
     names_deleted,
+    names_read,
     read_cell,
 )
 from cellmill.magics.delivery import MISSING, Arrivals
-from cellmill.magics.former_values import former_read
+from cellmill.magics.former_values import bound_first, definitions_in, former_read, read_by
 from cellmill.magics.lines import (
     MEMORY,
     PRIORITY,
@@ -97,6 +99,7 @@ class TaskFuture(Future):
         self.after = after  # None: a plain future
         self.arrivals: Arrivals | None = None  # where its variables are awaited
         self.number = next(_numbers)
+        self.definitions: dict[str, frozenset[str]] = {}  # of functions and classes: what they read
         self.seen = False
         self.delivered = False
         self.outcome: Outcome | None = None
@@ -235,7 +238,9 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     sources = _all_before(earlier)
     links = tuple(_inherit(ip, word, future) for word, future in sources)
     tasks = tuple(each if isinstance(each, TaskFuture) else None for _, each in sources)
-    _check_reads(ip, cell, captured, assigned | names_deleted(code), list(zip(links, tasks, strict=True)))
+    before_it = list(zip(links, tasks, strict=True))
+    _check_reads(ip, cell, captured, assigned | names_deleted(code), before_it)
+    _check_definitions(ip, cell, code, assigned, before_it)
     own = with_parts(captured)
     task = TaskBody(name, code, captured, cell.source, links, runs_here(executor.backend), counts_of(own))
     before = {each: ip.user_ns.get(each, MISSING) for each in assigned | names_deleted(code)}
@@ -246,6 +251,7 @@ def run_task(ip: InteractiveShell, arrivals: Arrivals, text: str, body: str) -> 
     except cellmill.PayloadError as error:
         raise (explain_unsendable(cell, captured) or error) from None
     future = TaskFuture(name, before, own, source, tasks)
+    future.definitions = definitions_in(code)
     with uninterrupted():  # what has the task's name brings its variables
         ip.user_ns[name] = future
         arrivals.expect(future)
@@ -278,6 +284,34 @@ def _check_reads(
     else:
         message = f"{reads} {inherited[name]} assigns; wait for that task first ({inherited[name]}.result())"
     raise at_name(cell, variable, message)
+
+
+def _check_definitions(
+    ip: InteractiveShell,
+    cell: Cell,
+    code: CodeType,
+    assigned: set[str],
+    links: list[tuple[Inheritance, TaskFuture | None]],
+) -> None:
+    """Refuse a cell that uses a function of a task before it which reads what has another value since."""
+    used = names_read(code)
+    for link, task in links:
+        if task is None or not link.variables:
+            continue
+        later = [each for _, each in links if each is not None and each.number > task.number]
+        others = {name for each in later for name in each.before}
+        since = {
+            name
+            for name, value in task.captured.items()
+            if isinstance(name, str)
+            and name not in task.before
+            and ip.user_ns.get(name, MISSING) is not value
+        }
+        for variable in sorted((used & task.definitions.keys()) - bound_first(cell.tree)):
+            former = read_by([variable], task.definitions) & (assigned | others | since | link.newer)
+            if former:
+                what = f"{variable}, which {task.name} defines, reads {min(former)}, which has another value since"
+                raise at_name(cell, variable, f"{what}; wait for that task first ({task.name}.result())")
 
 
 def _all_before(earlier: dict[str, BaseFuture[Any]]) -> list[tuple[str, BaseFuture[Any]]]:

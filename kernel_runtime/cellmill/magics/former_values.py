@@ -38,8 +38,8 @@ def former_read(
         walk = Reach()
         walk.go(value, variable)
         read = {key for kind, owner, key, _ in walk.entries if kind == ITEM and owner is namespace}
-        if read := sorted(read & changing):
-            return variable, read[0]
+        if read & changing:
+            return variable, min(read & changing)
     return None
 
 

@@ -51,7 +51,7 @@ def parts_of(value: Any, others: Collection[int] = ()) -> list[Any]:
 
 def _members(value: Any) -> list[Any] | None:
     """The objects in an object; None for what cannot change, or is no part."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind is list or kind is tuple or kind is deque:
         return list(value)
     if kind is dict:
@@ -71,7 +71,7 @@ def _members(value: Any) -> list[Any] | None:
     return list(attributes.values())
 
 
-def with_parts(variables: Mapping[str, Any], counts: Counter[str] | None = None) -> dict[Key, Any]:
+def with_parts(variables: Mapping[Any, Any], counts: Counter[str] | None = None) -> dict[Key, Any]:
     """Return variables and their parts, by their keys; of those parts that are not as many as ``counts`` says none."""
     found: dict[Key, Any] = dict(variables)
     for name, value in variables.items():
@@ -125,7 +125,7 @@ def dumps(variables: Mapping[str, Any], own: Mapping[Key, Any]) -> tuple[bytes, 
     """The pickle of variables, and the keys of the notebook's objects that they refer to."""
     target = io.BytesIO()
     pickler = _Pickler(target, protocol=5)
-    pickler.keys = {id(value): key for key, value in reversed(own.items())}
+    pickler.keys = {id(value): key for key, value in reversed([*own.items()])}
     pickler.found = set()
     with views.kept(views.found_in([*variables.values(), *own.values()])):
         pickler.dump(dict(variables))
@@ -152,15 +152,16 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name)
-        replacement = _AT_HOME.get(name) if self.home is not None and module == _MODULE else None
-        return found if replacement is None else replacement(found, self.home)
+        if self.home is None or module != _MODULE or name not in _AT_HOME:
+            return found
+        return _AT_HOME[name](found, self.home)
 
 
-def loads(data: bytes, own: Mapping[Key, Any], home: dict[str, Any] | None = None) -> dict[str, Any]:
+def loads(data: bytes, own: Mapping[Key, Any], home: dict[str, Any] | None = None) -> dict[Any, Any]:
     """The variables. ``home``: the notebook's, which functions of cells have as their globals then."""
     unpickler = _Unpickler(io.BytesIO(data))
     unpickler.own, unpickler.home = own, home
-    loaded: dict[str, Any] = unpickler.load()
+    loaded: dict[Any, Any] = unpickler.load()
     return loaded
 
 
@@ -190,4 +191,4 @@ def _completing(usual: Callable[..., None], home: dict[str, Any]) -> Callable[..
 
 
 _MODULE = "cloudpickle.cloudpickle"
-_AT_HOME = {"_make_function": _making, "_function_setstate": _completing}
+_AT_HOME: dict[str, Callable[..., Any]] = {"_make_function": _making, "_function_setstate": _completing}

@@ -95,16 +95,27 @@ def undisturbed(
     return folder, time.monotonic() - begun
 
 
-@pytest.mark.parametrize(("undisturbed", "overlap"), [(0, 0), (OVERLAP, OVERLAP)], indirect=["undisturbed"])
+@pytest.mark.parametrize(
+    ("undisturbed", "overlap", "ways"),
+    [(0, 0, ("local", "threads")), (OVERLAP, OVERLAP, ("threads", "local"))],
+    indirect=["undisturbed"],
+)
 def test_a_killed_screen_ends_in_the_same_table(
-    processes: Any, small_target: Any, undisturbed: tuple[Path, float], overlap: int, tmp_path: Path
+    processes: Any,
+    small_target: Any,
+    undisturbed: tuple[Path, float],
+    overlap: int,
+    ways: tuple[str, str],
+    tmp_path: Path,
 ) -> None:
+    """Worker processes take seconds for their imports: they are killed in one case, and go on in the other."""
     folder = tmp_path / "screen"
-    for way, wanted in zip(WAYS[1:], (5, 17), strict=False):
+    killed, last = ways
+    for way, wanted in (((1, "threads"), 5), ((2, killed), 17)):
         killed_at(wanted, screened(processes, small_target, folder, way, overlap), folder)
     found = len(lines(folder / DOCKINGS))
     assert found < small_screen.SEARCHES * (small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND)
-    process = screened(processes, small_target, folder, WAYS[0], overlap)
+    process = screened(processes, small_target, folder, (2, last), overlap)
     process.join()
     assert process.exitcode == 0
     check_same(folder, undisturbed[0])

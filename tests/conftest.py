@@ -53,6 +53,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> None:
+    """The same of what the modules of tests before this one have loaded and left."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def notices_anew() -> Iterator[None]:
     """Notices that are given once are given again."""

@@ -164,7 +164,7 @@ def test_nothing_is_left_of_it(pool: Executor) -> None:
             delayed(increment)([parts, delayed(operator.truediv)(1, 0)]).compute()
 
     compute()
-    before = census.take(pool, looks=3)
+    before = census.take(pool)
     compute()
     assert census.leaks(before, census.take(pool, looks=3)) == []
 

@@ -102,17 +102,17 @@ def test_of_a_task_of_a_notebook_the_variables_come_without_a_value_that_cannot(
     )
     body = TaskBody("t", code, {}, "", here=not able.apart)
     outcome = ex.submit(body).result(SECONDS)
-    assert outcome.load()["y"] == 1
+    assert outcome.load({})["y"] == 1
     if not able.apart:
         assert list(outcome.result()) == [0, 1, 2]
-        assert list(outcome.load()["z"]) == [0, 1]
+        assert list(outcome.load({})["z"]) == [0, 1]
         return
     with pytest.raises(
         cellmill.PayloadError, match="value of the last expression of task t, a generator, cannot"
     ):
         outcome.result()
     with pytest.raises(cellmill.PayloadError, match="z is not here: task t assigned it"):
-        list(outcome.load()["z"])
+        list(outcome.load({})["z"])
 
 
 @pytest.mark.parametrize("data", [b"abcdefgh", bytearray(b"abcdefgh"), bytes(MEGABYTE)])

@@ -40,14 +40,18 @@ class FedResults(MapResults):
             for name, work in (("input", self._take), ("sender", self._send)):
                 threading.Thread(target=work, name=f"cellmill-map-{name}", daemon=True).start()
         elif wait:
-            while not (self._first < self._added or self._all_taken() or self._cancelled_meanwhile()):
+            while not (
+                self._arrivals.first < self._added or self._all_taken() or self._cancelled_meanwhile()
+            ):
                 self.stream.host.gate.check_process()
                 with self._changed:
-                    self._changed.wait_for(lambda: self._first < self._added or self._all_taken(), LOOK_S)
+                    self._changed.wait_for(
+                        lambda: self._arrivals.first < self._added or self._all_taken(), LOOK_S
+                    )
 
     def take_ahead(self) -> None:
         """See `map_iterator.Source`: there may be room."""
-        if not self._room and 2 * (self._added - self._first) <= self._ahead.limit():
+        if not self._room and 2 * (self._added - self._arrivals.first) <= self._ahead.limit():
             self._notify()
 
     def close(self) -> None:
@@ -59,8 +63,7 @@ class FedResults(MapResults):
         """Run everything to its end: its results will not be read."""
         if not (self._over or self._unwanted or self.stream.host.gate.foreign):
             self._unwanted = True
-            self._pieces.clear()
-            self._arrived.clear()
+            self._arrivals.drop()
             self._ahead.lift()
             self._notify()
 

@@ -10,8 +10,7 @@ import math
 import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -23,7 +22,7 @@ from ...task import TaskOptions, known_length
 from ..map_iterator import Progress, woken
 from ..map_options import MapOptions
 from ..taking import LARGEST_BLOCK, Input, endless
-from . import outcomes
+from .arrivals import Arrivals, Failed
 from .cancellations import done_of
 from .protocols import StreamHost
 from .scheduler import Closed, with_gil
@@ -36,7 +35,6 @@ SLOW_ELEMENT_S = (
     0.0001  # an input that takes longer for each is the bottleneck: its results are read as they come
 )
 ENDS = RuntimeError("cannot schedule new futures after shutdown: the program ends")
-LIGHT = 4096  # bytes of results that are not counted
 LONGEST_REFILL_S = 0.02  # while a result is there to be read
 LONGEST_BEGIN_S = (
     0.2  # the same before the first is asked for: more is taken when it is, or the reader is gone
@@ -73,12 +71,9 @@ class MapResults:
         self._instead = how.instead
         self._timeout = how.timeout
         self._end = None if how.timeout is None else time.monotonic() + how.timeout
-        # Pieces of results by the place of their first element, which the resolver stores while this thread reads:
-        # the piece to be read next begins where reading is. Unordered: pieces as they came.
-        self._pieces: dict[int, list[Any] | _Cancelled] = {}
-        self._arrived: deque[list[Any] | _Cancelled] = deque()
-        self._first = 0  # elements read
-        self._added = 0
+        self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
+        self._arrivals = Arrivals(self._ahead, ordered=how.ordered)
+        self._added = 0  # elements taken from the input
         self._packing = 0  # nanoseconds that it took
         self._block = self._input.first_block  # elements to take at a time
         self._over = False
@@ -86,9 +81,8 @@ class MapResults:
         self._unwanted = False  # whether it will never be read
         self._left = False  # the program ends
         self._refilling = threading.Lock()
-        self._weights: dict[int, int] = {}  # bytes of the larger pieces, by their identity
         self._length = known_length(iterables)
-        receiver = host.receiver(self, run, function)
+        receiver = host.receiver(self._arrivals, run, function)
         self.stream = Stream(
             host, function, options, run.key, receiver, star=how.star, chunksize=how.chunksize
         )
@@ -96,13 +90,11 @@ class MapResults:
             self._input.packer.captured = self.stream.captured
             self._input.packer.function = function
         self.stream.when_done = self._finish_run
-        self._ahead = ReadAhead(host.max_workers, how.chunksize, how.prefetch, whole=self._input.whole)
         self.stream.observe = self._ahead.observe
         self._watch = Watch(self.stream) if host.packer(name, star=False) is not None else None
         if self._watch is not None and not self._input.quiet:
             self._input.watch = self._watch
         self._several = False  # results in the piece that was read last
-        self._tell: Callable[[], object] | None = None  # wakes a reader in an event loop
         _open.add(self)
         try:
             self._refill()
@@ -165,7 +157,7 @@ class MapResults:
 
     def _behind(self) -> int:
         """Elements that need no room any more: they were read, or are over and will not be read."""
-        return self._added - self.stream.unfinished if self._unwanted else self._first
+        return self._added - self.stream.unfinished if self._unwanted else self._arrivals.first
 
     def _came(self) -> bool:
         """Whether the reader has a next result."""
@@ -174,7 +166,7 @@ class MapResults:
         host = self.stream.host
         if host.scheduler.poll(0) > 0:
             host.resolve()
-        return self._there()
+        return self._arrivals.there()
 
     def _cancelled_meanwhile(self) -> bool:
         """Whether the run was ended while its input was read: nothing more is taken, and reading ends there."""
@@ -188,49 +180,6 @@ class MapResults:
         self._finish_run()
         return True
 
-    def receive(self, keys: Sequence[Any], values: list[Any], size: int = 0) -> None:
-        """See `Receiver`."""
-        if self._unwanted:
-            return
-        self._ahead.came(len(values), 0)
-        if not self._ordered:
-            self._weigh(values, size)
-            self._arrived.append(values)
-        elif type(keys) is range:
-            self._weigh(values, size)
-            self._pieces[keys.start] = values
-        else:
-            for key, value in zip(keys, values, strict=True):
-                self._pieces[key] = piece = [value]
-                self._weigh(piece, size // len(values))
-        self._stirred()
-
-    def _stirred(self) -> None:
-        tell = self._tell
-        if tell is not None:
-            tell()
-
-    def _weigh(self, piece: list[Any], size: int) -> None:
-        if size > LIGHT:
-            self._ahead.came(0, size)
-            self._weights[id(piece)] = size
-
-    def receive_error(self, key: Any, error: BaseException) -> None:
-        """See `Receiver`."""
-        self.receive(range(key, key + 1), [_Failed(error)])
-
-    def receive_cancelled(self, keys: Sequence[Any]) -> None:
-        """See `Receiver`: a million elements are one piece until they are read."""
-        if self._over or self._unwanted:
-            return  # its reader is gone
-        if not self._ordered:
-            self._arrived.append(_Cancelled(len(keys)))
-        elif type(keys) is range:
-            self._pieces[keys.start] = _Cancelled(len(keys))
-        else:
-            self._pieces.update((key, _Cancelled(1)) for key in keys)
-        self._stirred()
-
     def next_piece(self) -> list[Any]:
         """The next results, the last of them first; empty at the end. Waits for them; raises an element's error."""
         if self._over:
@@ -238,35 +187,31 @@ class MapResults:
         self.begun = True
         self.stream.host.gate.check_process()
         try:
-            if self._watch is not None and self._first:
-                last = self._first == self._added and self._input.exhausted
+            if self._watch is not None and self._arrivals.first:
+                last = self._arrivals.first == self._added and self._input.exhausted
                 self._watch.look_between(last=last, several=self._several)
             self.take_ahead()
-            if self._first == self._added:
+            if self._arrivals.first == self._added:
                 self._refill(wait=True)
-            if self._first == self._added:
+            if self._arrivals.first == self._added:
                 self._finish()
                 return []
-            if not self._there():
+            if not self._arrivals.there():
                 since = time.monotonic_ns()
                 try:
                     self._wait()
                 finally:
                     self.stream.host.waited(since)
-            found = self._pieces.pop(self._first) if self._ordered else self._arrived.popleft()
-            piece = self._first_of(found) if isinstance(found, _Cancelled) else found
+            piece = self._arrivals.take()
         except BaseException:
             self.close()
             raise
-        self._first += len(piece)
         self._several = len(piece) > 1
-        if self._weights:
-            self._ahead.read(self._weights.pop(id(piece), 0))
         piece.reverse()
-        if type(piece[0]) is _Failed:  # a piece of one
+        if type(piece[0]) is Failed:  # a piece of one
             error = ENDS if self._left else piece[0].error
             if is_a(error, CancelledError):
-                key = self._first - 1 if self._ordered else -1
+                key = self._arrivals.first - 1 if self._ordered else -1
                 error = self.stream.explain(error, key, self._length, self._run)
             if self._instead is None:
                 self.close()
@@ -279,18 +224,8 @@ class MapResults:
 
     def take_ahead(self) -> None:
         """See `map_iterator.Source`."""
-        if not self._input.exhausted and 2 * (self._added - self._first) <= self._ahead.limit():
+        if not self._input.exhausted and 2 * (self._added - self._arrivals.first) <= self._ahead.limit():
             self._refill()
-
-    def _first_of(self, cancelled: _Cancelled) -> list[Any]:
-        """Return the first of these elements; the others follow."""
-        if cancelled.count > 1:
-            rest = _Cancelled(cancelled.count - 1)
-            if self._ordered:
-                self._pieces[self._first + 1] = rest
-            else:
-                self._arrived.appendleft(rest)
-        return [_Failed(outcomes.cancelled())]
 
     def _finish(self) -> None:
         """Past the last element: the input's own error, if there is one."""
@@ -299,12 +234,9 @@ class MapResults:
         if error is not None:
             raise error
 
-    def _there(self) -> bool:
-        return self._first in self._pieces if self._ordered else bool(self._arrived)
-
     def _wait(self) -> None:
         host, scheduler = self.stream.host, self.stream.host.scheduler
-        while not self._there():
+        while not self._arrivals.there():
             host.gate.check_process()
             if scheduler.poll(20) > 0 and host.resolve(OTHERS_S):
                 self.take_ahead()  # others than the one waited for may be over
@@ -315,7 +247,7 @@ class MapResults:
                 if left <= 0:
                     raise TimeoutError(f"map: no result within {self._timeout:g} s")
                 slice_ms = min(slice_ms, int(left * 1000) + 1)
-            if not self._there():
+            if not self._arrivals.there():
                 scheduler.wait(slice_ms if with_gil.csched_poll(scheduler.handle, 0) <= 0 else 1)
 
     async def arrival(self) -> None:
@@ -327,25 +259,25 @@ class MapResults:
         late = self._over or (self._end is not None and time.monotonic() >= self._end)
         if not late:
             self.take_ahead()
-        return late or self._first == self._added or self._came()
+        return late or self._arrivals.first == self._added or self._came()
 
     def _wake(self, tell: Callable[[], object] | None) -> None:
-        self._tell = tell
+        self._arrivals.tell = tell
 
     def progress(self) -> Progress:
         """See `map_iterator.Source`."""
         total = self._added if self._all_taken() else self._length
-        ended = self._all_taken() and self._first == self._added
+        ended = self._all_taken() and self._arrivals.first == self._added
         name = function_name(self.stream.function)
-        return Progress(name, self._run.counts(), total, self._first, self._over and not ended)
+        return Progress(name, self._run.counts(), total, self._arrivals.first, self._over and not ended)
 
     def close(self) -> None:
         """End the map; elements that have not begun are cancelled."""
         if self._over:
             return
         with uninterrupted():
-            self._over = True
-            self._stirred()
+            self._over = self._arrivals.closed = True
+            self._arrivals.stir()
             if self.stream.unfinished and not self.stream.host.gate.foreign:
                 self.stream.cancel_all()
             self._finish_run()
@@ -371,8 +303,7 @@ class MapResults:
             return
         with uninterrupted():
             self._unwanted = True
-            self._pieces.clear()
-            self._arrived.clear()
+            self._arrivals.drop()
         if self._input.whole:
             self._ahead.lift()
             stream.when_low = self._refill_quietly
@@ -420,19 +351,3 @@ def leave_begun() -> None:
     for results in list(_open):
         if results.begun:
             results.leave()
-
-
-class _Failed:
-    __slots__ = ("error",)
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
-class _Cancelled:
-    """A piece of elements that were cancelled before they were sent."""
-
-    __slots__ = ("count",)
-
-    def __init__(self, count: int) -> None:
-        self.count = count

@@ -29,6 +29,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.browser import hang_notes
+
 WHOLE = ("chromium", "chromium-browser", "google-chrome")
 SHELL = "chromium-headless-shell"
 FLAGS = [
@@ -41,7 +43,7 @@ FLAGS = [
     "--disable-sync",
 ]
 VIEWPORT: ViewportSize = {"width": 1280, "height": 760}
-LIMIT_S = 180.0  # longer than any wait of a test that Playwright limits
+LIMIT_S = 150.0  # longer than any wait of a test that Playwright limits
 GRACE_S = 30.0  # until Playwright's own process is ended
 FRAME_LIMIT_MS = 15_000
 FRAME = """limit => Promise.race([
@@ -85,7 +87,10 @@ class Watch:
         if self._stopped.wait(self.seconds):
             return
         self.expired = True
-        kill(_browsers())
+        browsers = _browsers()
+        with contextlib.suppress(Exception):  # what cannot be looked at
+            hang_notes.keep(browsers)
+        kill(browsers)
         while not self._stopped.wait(self._grace):
             kill([*_browsers(), *_drivers()])
 
@@ -169,7 +174,7 @@ def path() -> str:
 def shell_path() -> str:
     """The path of what draws pages alone, where it is there, or of the whole browser.
 
-    The shell opens JupyterLab in half the time and seldom hangs. It has no notifications.
+    The shell opens JupyterLab in half the time. It has no notifications.
     """
     return _found(SHELL) or path()
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psutil
 import pytest
 from playwright.sync_api import Error
 
-from tests.browser import chromium
+from tests.browser import chromium, hang_notes
 from tests.browser.conftest import Server, pages
 
 
-def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> None:
+def test_a_browser_that_answers_nothing_is_killed(
+    profile: chromium.Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hang_notes, "NOTES", tmp_path / "notes")
     page = profile.context().new_page()
     watch = chromium.Watch(1.0)
     watch.start()
@@ -19,6 +24,10 @@ def test_a_browser_that_answers_nothing_is_killed(profile: chromium.Profile) -> 
     with pytest.raises(chromium.Hung, match="not ended after 1 s"):
         watch.check([page])
     watch.stop()
+    notes = (tmp_path / "notes").read_text()
+    assert "test_a_browser_that_answers_nothing_is_killed" in notes
+    assert "renderer" in notes
+    assert 'page.evaluate("() => { for (;;) {} }")' in notes  # where it waited
     profile.close()
     page = profile.context().new_page()
     assert page.evaluate("() => 6 * 7") == 42

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from greenlet import getcurrent
 from playwright.sync_api import (
     BrowserContext,
     BrowserType,
@@ -68,6 +69,7 @@ class Watch:
         self._grace = grace
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._test = getcurrent()
 
     def start(self) -> None:
         self._thread.start()
@@ -89,7 +91,7 @@ class Watch:
         self.expired = True
         browsers = _browsers()
         with contextlib.suppress(Exception):  # what cannot be looked at
-            hang_notes.keep(browsers)
+            hang_notes.keep(browsers, self._test)
         kill(browsers)
         while not self._stopped.wait(self._grace):
             kill([*_browsers(), *_drivers()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 import traceback
@@ -15,13 +14,13 @@ from greenlet import greenlet
 NOTES = Path(__file__).resolve().parents[2] / "build" / "test-reports" / "hung-browsers.txt"
 
 
-def keep(processes: Iterable[psutil.Process]) -> None:
-    """Append the test, where it waits, and what the browser's processes do. From another thread than the test's."""
+def keep(processes: Iterable[psutil.Process], test: greenlet) -> None:
+    """Append the test's name, where it waits, and what the browser's processes do. From another thread than the
+    test's, whose calls of Playwright wait in their greenlet.
+    """
     lines = [f"== {time.strftime('%Y-%m-%d %H:%M:%S')} {os.environ.get('PYTEST_CURRENT_TEST', '?')}"]
     lines += map(_state, processes)
-    for each in gc.get_objects():  # Playwright's calls wait in greenlets of their own
-        if isinstance(each, greenlet) and each.gr_frame is not None:
-            lines += ["-- waits at", *traceback.format_stack(each.gr_frame, 12)]
+    lines += traceback.format_stack(test.gr_frame, 12) if test.gr_frame is not None else ["it does not wait"]
     NOTES.parent.mkdir(parents=True, exist_ok=True)
     with NOTES.open("a") as notes:
         notes.write("\n".join(lines) + "\n")

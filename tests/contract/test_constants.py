@@ -13,6 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError, UsageError, parallel
+from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere
 from tests.support import tasks
 
@@ -23,6 +24,10 @@ def scaled(x: int, y: int = 1, *, by: int = 2) -> tuple[int, int, int]:
 
 def limited(x: int, timeout: int = 3) -> tuple[int, int]:
     return x, timeout
+
+
+def placed(x: int, star: int = 0, fed: int = 0, instead: int = 0) -> tuple[int, int, int, int]:
+    return x, star, fed, instead
 
 
 def looked_up(x: int, table: Any) -> Any:
@@ -36,6 +41,13 @@ def test_each_call_gets_the_constants(ex: Executor) -> None:
     assert list(f.map(range(3), y=4, ordered=True, prefetch=2)) == [(x, 4, 2) for x in range(3)]
     assert list(ex.map(scaled, range(3), by=6)) == [(x, 1, 6) for x in range(3)]
     assert list(ex.options(retries=1).map(scaled, range(2), by=7, chunksize=1)) == [(0, 1, 7), (1, 1, 7)]
+
+
+def test_constants_may_have_the_names_of_what_users_do_not_set(ex: Executor) -> None:
+    names = {"star": 1, "fed": 2, "instead": 3}
+    assert list(ex.options(retries=1).map(placed, [0], **names)) == [(0, 1, 2, 3)]
+    assert list(ex.map(placed, [0], **names)) == [(0, 1, 2, 3)]
+    assert list(parallel(placed).options(executor=ex).map([0], **names)) == [(0, 1, 2, 3)]
 
 
 def test_constants_of_methods_and_batches(ex: Executor) -> None:
@@ -108,6 +120,7 @@ def test_a_generator_among_constants_is_told_by_its_name_and_no_change(ex: Execu
     def drawn_beside(x: int, rng: random.Random) -> float:
         return rng.random()
 
+    notices.forget()  # what was given with another backend
     with pytest.warns(RuntimeWarning) as told:
         list(ex.map(drawn_beside, range(4), rng=random.Random(3)))
     (note,) = told

@@ -13,9 +13,9 @@ from ..by_value.references import unwrapped
 from ..diagnostics.signatures import check_call, check_names, parameters
 from ..errors import UsageError, did_you_mean
 from ..serialization.function_code import function_name
-from .map_options import MapOptions
+from .map_options import OUR_OWN, MapOptions
 
-OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name not in ("star", "fed"))
+OPTIONS = tuple(option.name for option in fields(MapOptions) if option.name not in OUR_OWN)
 _PARTS = (list, tuple, dict)
 DEEPEST = 50
 

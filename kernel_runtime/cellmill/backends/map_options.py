@@ -10,6 +10,8 @@ from typing import Any
 from ..errors import UsageError
 from ..task import path_of
 
+OUR_OWN = frozenset(("star", "fed", "instead"))  # which users do not give
+
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:

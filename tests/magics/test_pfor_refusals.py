@@ -271,12 +271,16 @@ def test_what_is_printed_into_a_file_in_memory_is_to_be_written(notebook: Notebo
             "d.setdefault(k, []).append(x)",
         ),
         ("try:\n    if x: del d[x]\nexcept LookupError:\n    pass", "d.pop(k, None)"),
+        (
+            "try:\n    rows[x].append(1)\nexcept IndexError:\n    pass",
+            "Write an `if` that asks rows in front of it",
+        ),
         ("with suppress(KeyError):\n    seen.remove(x)", "seen.discard(x)"),
     ],
 )
 def test_errors_that_a_handler_waits_for_are_refused(notebook: Notebook, body: str, cure: str) -> None:
     """What raises them is done after the items, where no handler is."""
-    notebook.run("from contextlib import suppress\nd, seen, out = {}, set(), []").ok()
+    notebook.run("from contextlib import suppress\nd, seen, out, rows = {}, set(), [], [[]]").ok()
     output = notebook.run(f"%%pfor x in range(3)\n{body}")
     assert cure in output.traceback
     notebook.run(

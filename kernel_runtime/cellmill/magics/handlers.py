@@ -57,16 +57,16 @@ def _may_raise(effect: Effect, value: Any) -> tuple[frozenset[str], str]:
     """The errors of a change that finds nothing, and how to write it without them."""
     node, name = effect.node, effect.name
     call = node.value if isinstance(node, ast.Expr) else node
+    keyed = isinstance(value, dict)
+    asked = f"an `if` that asks {name} in front of it"
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _TAKE_OUT:
-        cure = f"{name}.discard(x)" if isinstance(value, set) else f"{name}.pop(k, None)"
-        return _OF_MEMBERS, f"what raises none ({cure})"
+        cure = f"{name}.discard(x)" if isinstance(value, set) else f"{name}.pop(k, None)" if keyed else asked
+        return _OF_MEMBERS, cure
     if isinstance(node, ast.Delete):
-        return _OF_LOOKUPS, f"what raises none ({name}.pop(k, None))"
+        return _OF_LOOKUPS, f"{name}.pop(k, None)" if keyed else asked
     makes = isinstance(value, (defaultdict, Counter))
     if any(step == "[" for step, _ in effect.path[makes:]):
-        return _OF_LOOKUPS, f"what raises none ({name}.setdefault(k, []).append(x))"
+        return _OF_LOOKUPS, f"{name}.setdefault(k, []).append(x)" if keyed else asked
     if effect.step == "[" and isinstance(node, ast.AugAssign) and not makes:
-        return _OF_LOOKUPS, f"what raises none ({name}[k] = {name}.get(k, 0) + x)"
-    if effect.step == "[" and not isinstance(value, dict):
-        return _OF_LOOKUPS, "the test of the index as a condition"
-    return frozenset(), ""
+        return _OF_LOOKUPS, f"{name}[k] = {name}.get(k, 0) + x" if keyed else asked
+    return (_OF_LOOKUPS, asked) if effect.step == "[" and not keyed else (frozenset(), "")

@@ -20,7 +20,7 @@ from cellmill.backends.taking import is_whole
 from cellmill.magics.body import ITEM, shortened
 from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
-from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, share_memory, translate
+from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, translate
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import (
     Plan,
@@ -112,9 +112,6 @@ class Harvest:
     last: Any = None  # the last item
     outer: dict[str, list[Any]] = field(default_factory=dict)  # parts of variables that items lead to
     moved: dict[int, Any] = field(default_factory=dict)  # what items have changed of themselves, by identity
-    given: set[int] = field(
-        default_factory=set
-    )  # parts of the items, where the loop may change what it was given
     gone: set[str] = field(default_factory=set)  # names that the latest item to say has deleted
     failures: list[cellmill.TaskFailure] = field(default_factory=list)
     broken: Exception | None = None
@@ -156,13 +153,8 @@ class Harvest:
             self.failures.append(failure)
             self.values.append(failure)
             return
-        if plan.changed and type(item) not in SMALL and (name := _led_to(plan, item)):
+        if type(item) not in SMALL and (name := plan.item_look.leads_to(item)):
             raise item_leads_to(plan, name)
-        if plan.given and type(item) not in SMALL:
-            own = set(map(id, parts(item, MOST_OUTER)))
-            if own and (plan.given_late or not own.isdisjoint(self.given)):
-                raise item_leads_to(plan, plan.given)
-            self.given |= own
         if self.moved and any(id(part) in self.moved for part in parts(item)):
             raise item_changed(plan, "a later item has the same object: it would not see the change")
         if type(result) is Finished:
@@ -222,15 +214,6 @@ class Harvest:
         if pairs:
             # first: statements may look into the objects
             result.log[1:1] = (len(plan.sites), functools.partial(move, pairs, by_copy))
-
-
-def _led_to(plan: Plan, item: Any) -> str:
-    """The name of what the loop changes that an item leads to, or that it is a view of; "" if there is none."""
-    own = parts(item, MOST_OUTER)
-    for name, array in plan.arrays.items():
-        if share_memory(filter(is_array, own), array):
-            return name
-    return next((plan.changed[id(each)] for each in own if id(each) in plan.changed), "")
 
 
 def _homes(plan: Plan, values: list[Any], known: dict[int, Any]) -> dict[int, Any]:

@@ -19,19 +19,12 @@ from cellmill.magics.cells import Cell, at_node, capture, compile_body
 from cellmill.magics.effects import Rewriter
 from cellmill.magics.flow import starred_names, target_names
 from cellmill.magics.handlers import awaited_errors
+from cellmill.magics.item_look import ItemLook
 from cellmill.magics.iterators import first_exit, iterators_of, read_by
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
-from cellmill.magics.reach import (
-    Reach,
-    changed_arrays,
-    changed_itself,
-    changed_things,
-    has_twice,
-    hidden_reads,
-    is_lazy,
-)
-from cellmill.magics.reads import given_and_changed, late_reads, leads, own_keys, read_by_iterable
+from cellmill.magics.reach import Reach, changed_things, has_twice, hidden_reads, is_lazy
+from cellmill.magics.reads import leads, own_keys, read_by_iterable
 from cellmill.magics.unfit import Refusal
 
 
@@ -63,12 +56,7 @@ class Plan:
     targets: frozenset[str]  # of the loop, as far as the body leaves them as they are
     doubtful: list[ast.Name]
     things: dict[int, str]  # what exists already of what the statements change, by identity
-    changed: dict[int, str]  # of these the ones that are changed themselves, and not a part of them alone
-    arrays: dict[str, Any]  # whose elements are changed
-    given: (
-        str  # to which items may give objects of theirs, and where the loop changes what it finds; "": none
-    )
-    given_late: bool  # whether the item itself may read such an object afterwards
+    item_look: ItemLook
     heavy: bool  # to compare the variables costs much
     here: bool
 
@@ -94,7 +82,8 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     namespace = ip.user_ns
     made = Rewriter(body, targets, starred_names(loop.target), namespace, valued=loop.out is not None)
     end = made.end()
-    _refuse(cell, loop, made, namespace)
+    own_key = _own_keys(loop, made, namespace)
+    _refuse(cell, loop, made, namespace, own_key)
     code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
     own = frozenset(made.bound | targets)  # what these names are in the notebook no item sees
     captured = capture(ip, cell, code, futures_ok=own)
@@ -102,12 +91,6 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
     _refuse_iterators(cell, loop, variables, namespace)
     heavy = _refuse_hidden(cell, loop, made, variables, namespace)
     removed = frozenset(name[1:] for name in end.always if name.startswith("-"))
-    own_key, late = _own_keys(loop, made, namespace), late_reads(made.reads, cell.tree.body)
-
-    def only_own(thing: str, key: str) -> bool:
-        return key == own_key(thing) and not any(of == thing and name != key for name, of in late)
-
-    given = given_and_changed(made.reads, targets | made.bound)
     return Plan(
         cell=cell,
         loop=loop,
@@ -123,10 +106,7 @@ def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Pl
         targets=frozenset(targets - made.bound),
         doubtful=made.doubtful,
         things=changed_things(made.reads.effects, namespace),
-        changed=changed_itself(made.reads.effects, namespace, only_own),
-        arrays=changed_arrays(made.reads.effects, namespace, only_own),
-        given=min(given, default=""),
-        given_late=any(of in given for _, of in late),
+        item_look=ItemLook.of(made.reads, cell.tree.body, targets | made.bound, namespace, own_key),
         heavy=heavy and not here,
         here=here,
     )
@@ -143,10 +123,11 @@ def _check_syntax(cell: Cell, loop: Loop) -> None:
     compile(ast.Module([*statements[:first], plain], []), cell.filename, "exec", cell.flags, True)
 
 
-def _refuse(cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any]) -> None:
+def _refuse(
+    cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any], own: Callable[[str], str]
+) -> None:
     """Raise the first thing that the body cannot do."""
     refused = list(made.refused)
-    own = _own_keys(loop, made, namespace)
     refused += [Refusal(node, _carried(cell, node)) for node in made.carried]
     refused += [Refusal(node, text) for node, text in made.reads.unsafe(namespace, own)]
     changes = [effect for each in made.reads.effects.values() for effect in each]

@@ -55,8 +55,6 @@ def _look(threads: weakref.ref[Threads], of: weakref.ref[ResourceUse]) -> None:
         if pool is None or use is None or pool.closed:
             return
         pause = use.look()
-        del (
-            pool,
-            use,
-        )  # not kept while it sleeps, nor what leads from them to the globals of a script that ends
+        # not kept while it sleeps, nor what leads from them to the globals of a script that ends
+        del pool, use
         time.sleep(IDLE if pause is None else pause)

@@ -13,7 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError, UsageError, parallel
-from cellmill.diagnostics import notices
+from cellmill.randomness import streams
 from tests.contract.abilities import elsewhere
 from tests.support import tasks
 
@@ -120,7 +120,7 @@ def test_a_generator_among_constants_is_told_by_its_name_and_no_change(ex: Execu
     def drawn_beside(x: int, rng: random.Random) -> float:
         return rng.random()
 
-    notices.forget()  # what was given with another backend
+    streams._said.clear()  # with another backend
     with pytest.warns(RuntimeWarning) as told:
         list(ex.map(drawn_beside, range(4), rng=random.Random(3)))
     (note,) = told

@@ -13,6 +13,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError, UsageError, parallel
+from cellmill.diagnostics import notices
 from cellmill.randomness import streams
 from tests.contract.abilities import elsewhere
 from tests.support import tasks
@@ -121,6 +122,7 @@ def test_a_generator_among_constants_is_told_by_its_name_and_no_change(ex: Execu
         return rng.random()
 
     streams._said.clear()  # with another backend
+    notices.forget()
     with pytest.warns(RuntimeWarning) as told:
         list(ex.map(drawn_beside, range(4), rng=random.Random(3)))
     (note,) = told

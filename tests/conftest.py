@@ -16,7 +16,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from tests.support import hung_browsers, tasks
+from tests.support import costs, hung_browsers, tasks
 from tests.support.helpers import SECONDS, Gate, run_script
 from tests.support.programs import PRINTS, START
 
@@ -43,8 +43,16 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--costs", type=Path, metavar="FILE", help="write what each test costs, see tests/support/costs.py"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(hung_browsers)
+    if config.option.costs is not None:
+        config.pluginmanager.register(costs.Costs(config.option.costs))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

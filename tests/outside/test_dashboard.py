@@ -136,6 +136,7 @@ def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -
     program = watched(HOLDS)
     pid = str(program.pid)
     until(lambda: any(sample.value == 2 for sample in dashboard.metrics().get("cellmill_tasks", [])))
+    until(lambda: "cellmill_worker_memory_bytes" in dashboard.metrics())  # measured from time to time
     found = dashboard.metrics()
     assert value(found["cellmill_tasks"], pid=pid, state="running") == 2
     assert value(found["cellmill_tasks_ended_total"], pid=pid, state="done") == 40

@@ -186,8 +186,6 @@ def kernel() -> Iterator[Notebook]:
     try:
         notebook.run("%load_ext cellmill").ok()
         notebook.run("%cellmill workers 2").ok()
-        # each %reset collects garbage: ten times as fast without what was loaded so far
-        notebook.run("import gc; gc.freeze()").ok()
         yield notebook
     finally:
         notebook.close()
@@ -196,6 +194,6 @@ def kernel() -> Iterator[Notebook]:
 @pytest.fixture
 def notebook(kernel: Notebook) -> Notebook:
     """The module's kernel without the variables of earlier tests."""
-    kernel.run("%reset -f").ok()
+    kernel.reset()
     kernel.outputs.clear()
     return kernel

@@ -9,7 +9,7 @@ import pytest
 from tests.magics.loops import CASES, Case
 from tests.support.notebook import Notebook
 
-BEGIN = "%reset -f\nfrom tests.magics.names_left import differing\nhidden = frozenset(globals()) | {'hidden'}"
+BEGIN = "from tests.magics.names_left import differing\nhidden = frozenset(globals()) | {'hidden'}"
 BACKENDS = ["local", "threads", "inline"]
 CLUSTER_SECONDS = 300.0  # longest wait for the engine of a cluster
 ON_CLUSTERS = [
@@ -33,6 +33,7 @@ ON_CLUSTERS = [
 
 def compare(notebook: Notebook, case: Case) -> None:
     """Run a loop both ways; what differs is shown."""
+    notebook.reset()
     notebook.run(f"{BEGIN}\n{case.prepare}").ok()
     output = notebook.run(case.magic).ok()
     given = json.dumps([case.prepare, case.plain])

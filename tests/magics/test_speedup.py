@@ -146,14 +146,14 @@ def test_as_tasks_it_gives_the_plain_cells_values(notebook: Notebook, case: Case
     notebook.run(PREPARE).ok()
     plain = notebook.run(case.cell).ok()
     left = notebook.value(f"({case.left})")
-    notebook.run("%reset -f").ok()
+    notebook.reset()
     notebook.run(PREPARE).ok()
     looked = notebook.run(f"%%speedup -> report\n{case.cell}").ok()
     assert notebook.value(f"({case.left})") == left
     assert looked.text == plain.text
     assert notebook.value("{each.verdict for each in report.findings}") == "{'independent'}"
     possible = notebook.value("report.possible")
-    notebook.run("%reset -f").ok()
+    notebook.reset()
     notebook.run(PREPARE).ok()
     notebook.run(_text(possible)).ok()
     assert notebook.value(f"({case.left})") == left

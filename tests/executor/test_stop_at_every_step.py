@@ -43,7 +43,7 @@ def change(step):
 
 CALLS = {
     "the context changed": (
-        3,
+        7,
         """
 def prepare(step):
     change(step)
@@ -56,7 +56,7 @@ for step in each_step(EVERY, prepare):
 """,
     ),
     "the first call": (
-        9,
+        29,
         """
 def prepare(step):
     global ex

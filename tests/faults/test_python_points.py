@@ -111,7 +111,7 @@ def test_an_item_of_a_batch(pool: Executor, hostile_item: bool) -> None:
 
 
 def test_many_that_die_in_one_map(pool: Executor) -> None:
-    deadly = range(3, 200, 13)
+    deadly = range(3, 200, 31)
     items = [hostile.DiesWhenMade(i) if i in deadly else i for i in range(200)]
     results = list(pool.map(hostile.take, items, chunksize=40, return_exceptions=True))
     assert [i for i, r in enumerate(results) if isinstance(r, cellmill.WorkerLostError)] == list(deadly)

@@ -14,7 +14,8 @@ from cellmill.memo.stores import FileStore
 from tests.support.stops import each_step
 
 
-def test_a_key_that_was_stopped_is_computed_again() -> None:
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_a_key_that_was_stopped_is_computed_again(every: int) -> None:
     factor = 0
 
     def scaled(x: int) -> int:
@@ -28,7 +29,7 @@ def test_a_key_that_was_stopped_is_computed_again() -> None:
         factor = step
         return key.digest
 
-    for step in each_step(1, changed):
+    for step in each_step(every, changed):
         assert key.digest() == FunctionKey(scaled, (), generators=False).digest(), step
     assert step > 20
 

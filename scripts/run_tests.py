@@ -1,8 +1,8 @@
-"""Run the test suites, two at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, three at a time, go on after a failure, and end with one line of counts.
 
-``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser notebooks (all
-of these without arguments), quick (what answers within two minutes), c-long or long. The exit status is 1 when
-anything failed, a suite whose runner failed included.
+``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser docking
+benchmarks notebooks (all of these without arguments), quick (what answers within two minutes), c-long or long. The exit
+status is 1 when anything failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -159,6 +159,7 @@ BRIEF = (
 )
 
 KERNELS = ("magics", "widgets", "equality", "notebooks")  # whose tests share a kernel a file
+OWN_SUITES = ("packaging", "browser", "cluster", "contract", "docking", "bench", "benchmarks", *KERNELS)
 
 SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
@@ -169,13 +170,17 @@ SUITES: dict[str, Callable[[], Outcome]] = {
         "python",
         "not long and not notebook",
         "--durations=20",
-        *(f"--ignore=tests/{folder}" for folder in ("packaging", "browser", "cluster", "contract", *KERNELS)),
+        *(f"--ignore=tests/{folder}" for folder in OWN_SUITES),
     ),
     "kernels": lambda: pytest(
         "kernels", "not long and not notebook", "--durations=10", *(f"tests/{folder}" for folder in KERNELS)
     ),
     "backends": lambda: pytest("backends", "not long", "--durations=10", "tests/contract", "tests/cluster"),
     "browser": lambda: pytest("browser", "browser and not long", "--durations=5", "tests/browser"),
+    "docking": lambda: pytest("docking", "not long", "--durations=10", "tests/docking"),
+    "benchmarks": lambda: pytest(
+        "benchmarks", "not long", "--durations=5", "tests/bench", "tests/benchmarks"
+    ),
     "notebooks": lambda: pytest("notebooks", "notebook and not long", "--durations=5", "tests/notebooks"),
     "brief": lambda: pytest(
         "brief", "not long and not notebook", "-k", "not dask and not ray and not threads", *BRIEF
@@ -183,11 +188,14 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. Most wait more than they compute, so two of them share two cores: what takes
-# longest begins first, so that both lanes end within the time of the shortest.
-DEFAULT = ["python", "backends", "kernels", "browser", "packaging", "notebooks", "c", "check", "typescript"]
+# In the order in which they begin. They wait almost as much as they compute, so three of them share two cores: what
+# takes longest begins first, so that all lanes end within the time of the shortest.
+DEFAULT = [
+    *("python", "browser", "backends", "kernels", "docking", "notebooks", "benchmarks"),
+    *("check", "c", "packaging", "typescript"),
+]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 2
+LANES = 3
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

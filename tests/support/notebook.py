@@ -217,7 +217,7 @@ class Notebook:
     def reset(self) -> None:
         """Remove the notebook's variables.
 
-        `%reset` collects garbage, which takes ten times as long where modules loaded since count as what may be garbage.
+        `%reset` collects garbage, which takes ten times as long where modules loaded since may be garbage.
         """
         self.run("import gc; gc.freeze()\n%reset -f").ok()
 

@@ -196,6 +196,8 @@ class Profile:
         self._driver = driver
         self._folder = folder
         self._running: BrowserContext | None = None
+        self.page: Page | None = None
+        """One with JupyterLab and no notebook, which a test has left for the next."""
 
     def context(self) -> BrowserContext:
         """The browser that runs, or a new one."""
@@ -207,7 +209,7 @@ class Profile:
 
     def close(self) -> None:
         """End the browser, also one that was killed."""
-        running, self._running = self._running, None
+        running, self._running, self.page = self._running, None, None
         if running is not None:
             with contextlib.suppress(Error):
                 running.close()

@@ -1,38 +1,29 @@
-"""A real JupyterLab server and a headless browser, and the few things a user does with them."""
+"""A real JupyterLab server, a headless browser, and notebooks opened in its pages."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
-import re
 import subprocess
 import sys
 import time
 import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import cast
 
 import jupyterlab
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Error
 
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
 from tests.browser import chromium
-from tests.browser.page_errors import listen
+from tests.browser.lab_page import Lab, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 PANEL = ROOT / "kernel_runtime" / "cellmill" / "labextension"
-SCREENSHOTS = ROOT / "build" / "screenshots"
 TIMEOUT_MS = 120_000  # a page on a loaded machine may take half of it to load
-CLICKS, SELECTED_MS = 5, 2000  # to select a cell; until it is told to be
-ACTIVE = re.compile(r"\bjp-mod-active\b")
-SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 
 FAILED = pytest.StashKey[bool]()
 
@@ -51,33 +42,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A running JupyterLab: where it answers, the folder it serves, where it looks for kernels first, and what it and
-    its kernels print.
-    """
-
-    url: str
-    token: str
-    root: Path
-    jupyter_path: Path
-    log: Path
-
-    def get(self, path: str) -> object:
-        with self._ask("GET", path, 5) as answer:
-            return json.load(answer)
-
-    def end_sessions(self) -> None:
-        """End all kernels, whatever their pages do."""
-        for session in cast(list[dict[str, str]], self.get("api/sessions")):
-            self._ask("DELETE", f"api/sessions/{session['id']}", 60).close()
-
-    def _ask(self, method: str, path: str, seconds: float) -> http.client.HTTPResponse:
-        headers = {"Authorization": f"token {self.token}"}
-        request = urllib.request.Request(f"{self.url}/{path}", headers=headers, method=method)
-        return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=seconds))
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -193,6 +157,8 @@ def context(profile: chromium.Profile, request: pytest.FixtureRequest) -> Iterat
         return
     try:
         for page in running.pages[1:]:  # the browser ends with its last one
+            if page is profile.page:
+                continue
             page.evaluate("() => { try { localStorage.clear() } catch { /* a page that has none */ } }")
             page.close()
         running.clear_cookies()
@@ -210,128 +176,6 @@ def own_context(browser: Browser, scale: int) -> Iterator[BrowserContext]:
     context.close()
 
 
-class Lab:
-    """One page with a notebook in front."""
-
-    def __init__(self, page: Page, server: Server, name: str) -> None:
-        self.page = page
-        self.server = server
-        self.name = name
-        self.workspace = name.removesuffix(".ipynb")
-        self.console: list[str] = []
-        self._errors = listen(page)
-        if SLOWER > 1:
-            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-        page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
-
-    @property
-    def errors(self) -> list[str]:
-        """The page's uncaught errors so far, with their stacks; without known ones of JupyterLab's own."""
-        return self._errors.counted
-
-    @property
-    def known_errors(self) -> list[str]:
-        """Those of JupyterLab and Notebook, which fail no test."""
-        return self._errors.known
-
-    def open(self) -> None:
-        """Load the page and wait for the notebook and its idle kernel."""
-        self.load()
-        self.wait_kernel("idle")
-
-    def load(self) -> None:
-        """Load the page, again or anew, and wait for the notebook."""
-        self.page.goto(
-            f"{self.server.url}/lab/workspaces/{self.workspace}/tree/{self.name}?token={self.server.token}"
-        )
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
-        self.page.wait_for_function(
-            "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
-        )
-
-    def open_in_notebook_7(self) -> None:
-        """Leave for Jupyter Notebook's page of this notebook and wait for its idle kernel: a cell that is run before
-        that page knows of the kernel opens a dialog which asks for one.
-        """
-        self.page.goto(f"{self.server.url}/notebooks/{self.name}?token={self.server.token}")
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
-        self.page.wait_for_function(
-            """() => document.querySelector('.jp-Toolbar-kernelName')?.textContent.startsWith('Python')
-                && document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'"""
-        )
-
-    def wait_kernel(self, status: str) -> None:
-        self.page.wait_for_function(
-            """status =>
-                window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === status""",
-            arg=status,
-        )
-
-    def command(self, name: str, **arguments: object) -> None:
-        self.page.evaluate(
-            "([name, args]) => { void window.jupyterapp.commands.execute(name, args); }", [name, arguments]
-        )
-
-    def save(self) -> None:
-        """Save the notebook, once more where an output has come meanwhile."""
-        self.page.evaluate(
-            """async () => {
-                const { context } = window.jupyterapp.shell.currentWidget;
-                do {
-                    await context.save();
-                    await new Promise(resolve => setTimeout(resolve, 50));
-                } while (context.model.dirty);
-            }"""
-        )
-
-    def run_cell(self, index: int) -> None:
-        """Press Shift+Enter in a cell, without waiting for its end."""
-        self.select_cell(index)
-        self.page.keyboard.press("Shift+Enter")
-
-    def select_cell(self, index: int) -> None:
-        """Click at a cell's prompt, again where an output that came meanwhile has moved it from under the pointer."""
-        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(index)
-        prompt = cell.locator(".jp-InputArea-prompt")
-        for _ in range(CLICKS - 1):
-            prompt.click(position={"x": 8, "y": 8})  # at its text; a badge has its place below it
-            with contextlib.suppress(AssertionError):
-                expect(cell).to_have_class(ACTIVE, timeout=SELECTED_MS)
-                return
-        prompt.click(position={"x": 8, "y": 8})
-        expect(cell).to_have_class(ACTIVE)
-
-    def wait_output(self, index: int, text: str) -> None:
-        self.page.locator(".jp-Notebook .jp-Cell").nth(index).get_by_text(text, exact=False).wait_for()
-
-    def open_panel(self) -> None:
-        self.command("cellmill:open-dashboard")
-        self.page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
-
-    def panel(self, key: str) -> str:
-        value = self.page.locator("#cellmill-panel .cellmill-dashboard").get_attribute(f"data-{key}")
-        assert value is not None, f"the panel has no data-{key}"
-        return value
-
-    def wait_panel(self, condition: str) -> None:
-        """Wait until a JavaScript expression over the panel's numbers `d` holds."""
-        self.page.wait_for_function(
-            f"""() => {{
-                const root = document.querySelector('#cellmill-panel .cellmill-dashboard');
-                if (root === null) return false;
-                const number = value => isNaN(value) ? value : Number(value);
-                const d = Object.fromEntries(Object.entries(root.dataset).map(([k, v]) => [k, number(v)]));
-                return {condition};
-            }}"""
-        )
-
-    def screenshot(self, name: str) -> Path:
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        path = SCREENSHOTS / f"{name}.png"
-        self.page.screenshot(path=path)
-        return path
-
-
 @pytest.fixture
 def scale() -> int:
     """Device pixels in a CSS pixel."""
@@ -347,27 +191,39 @@ def lab(
         yield open_lab
 
 
+@pytest.fixture
+def lab_in_use(
+    server: Server, context: BrowserContext, profile: chromium.Profile, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Lab]]:
+    """Open one notebook with these cells, in the page where tests before had theirs: to load one takes seconds.
+
+    For tests that load it once, let the kernel live, and leave the panel's tabs as they were: no filter, order or zoom.
+    """
+    with pages(server, context, request.node, profile) as open_lab:
+        yield open_lab
+
+
 @contextlib.contextmanager
-def pages(server: Server, context: BrowserContext, test: pytest.Item) -> Iterator[Callable[..., Lab]]:
-    """Open notebooks in pages; at the end no kernel is left, also where the browser was killed meanwhile, so that a
-    test that runs again starts with a kernel of its own.
+def pages(
+    server: Server, context: BrowserContext, test: pytest.Item, profile: chromium.Profile | None = None
+) -> Iterator[Callable[..., Lab]]:
+    """Open notebooks in pages, or one in the page that a ``profile`` keeps.
+
+    At the end no kernel is left, also where the browser was killed meanwhile, so that a test that runs again starts
+    with a kernel of its own.
     """
     context.set_default_timeout(TIMEOUT_MS)
     opened: list[Lab] = []
 
     def open_lab(*cells: str | nbformat.NotebookNode, name: str = f"{test.name}.ipynb") -> Lab:
-        notebook = nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
-        )
-        notebook.metadata["kernelspec"] = {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        }
-        nbformat.write(notebook, server.root / name)
-        one = Lab(context.new_page(), server, name)
+        _write_notebook(server.root / name, cells)
+        kept = None if profile is None else profile.page
+        one = Lab(kept or context.new_page(), server, name)
         opened.append(one)
-        one.open()
+        if kept is None:
+            one.open()
+        else:
+            one.open_in_page()
         return one
 
     try:
@@ -377,8 +233,18 @@ def pages(server: Server, context: BrowserContext, test: pytest.Item) -> Iterato
                 print(f"an error of JupyterLab's own: {error}")
             if test.stash.get(FAILED, False):
                 tell_of_a_failure(one, test.name)
+            elif profile is not None:
+                profile.page = one.leave()
     finally:
         server.end_sessions()
+
+
+def _write_notebook(path: Path, cells: Iterable[str | nbformat.NotebookNode]) -> None:
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    )
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, path)
 
 
 def tell_of_a_failure(one: Lab, test: str) -> None:

@@ -33,7 +33,7 @@ KNOWN = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class PageErrors:
     """Errors with their stacks, as they come.
 
@@ -56,5 +56,5 @@ class PageErrors:
 def listen(page: Page) -> PageErrors:
     """Collect a page's uncaught errors from now on."""
     errors = PageErrors()
-    page.on("pageerror", lambda error: errors.take(error))
+    page.on("pageerror", errors.take)
     return errors

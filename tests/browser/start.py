@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.conftest import TIMEOUT_MS, Server
+from tests.browser.conftest import TIMEOUT_MS
+from tests.browser.lab_page import Server
 
 PAIRS = 6
 READY = "() => window.jupyterapp?.restored.then(() => performance.now())"

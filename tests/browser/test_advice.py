@@ -36,8 +36,8 @@ def run_until_told(one: Any, cell: int, kinds: str, first: int) -> int:
     raise AssertionError(f"{kinds} was not told")
 
 
-def test_the_button_of_an_advice_does_it(lab: Callable[..., Any]) -> None:
-    one = lab(LOAD, DEFINE, LONG, EVEN)
+def test_the_button_of_an_advice_does_it(lab_in_use: Callable[..., Any]) -> None:
+    one = lab_in_use(LOAD, DEFINE, LONG, EVEN)
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")

@@ -34,8 +34,8 @@ def figures(table: Any) -> dict[str, list[str]]:
     }
 
 
-def test_two_runs_beside_each_other(lab: OpenLab) -> None:
-    one = lab(LOAD, DEFINE.format(seconds=0.02), RUN, DEFINE.format(seconds=0.06), RUN)
+def test_two_runs_beside_each_other(lab_in_use: OpenLab) -> None:
+    one = lab_in_use(LOAD, DEFINE.format(seconds=0.02), RUN, DEFINE.format(seconds=0.06), RUN)
     page = one.page
     one.open_panel()
     for cell in range(3):

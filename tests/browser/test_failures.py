@@ -44,9 +44,9 @@ def fail(kind, gate):
 USE = "import cellmill\nprint('folds', [(fold.type, fold.total, len(fold)) for fold in cellmill.failures()])"
 
 
-def test_failures_are_seen_copied_debugged_and_made_again(lab: OpenLab, tmp_path: Path) -> None:
+def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, define(gate), RUN, USE)
+    one = lab_in_use(LOAD, define(gate), RUN, USE)
     page = one.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     one.open_panel()
@@ -118,12 +118,12 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab: OpenLab, tmp_path
     assert one.errors == []
 
 
-def test_lines_stay_in_their_place_as_failures_arrive(lab: OpenLab, tmp_path: Path) -> None:
+def test_lines_stay_in_their_place_as_failures_arrive(lab_in_use: OpenLab, tmp_path: Path) -> None:
     """What a person is about to press does not move, whichever kind grows or comes."""
     gates = [tmp_path / str(number) for number in range(4)]
     calls = [("A", 0)] * 3 + [("B", 0)] + [("B", 1)] * 5 + [("C", 2)] * 38 + [("A", 3)] * 2
     named = [(kind, str(gates[number])) for kind, number in calls]
-    one = lab(LOAD, KINDS, f"calls = [fail(*each) for each in {named!r}]\nprint('all', len(calls))")
+    one = lab_in_use(LOAD, KINDS, f"calls = [fail(*each) for each in {named!r}]\nprint('all', len(calls))")
     page = one.page
     one.open_panel()
     one.run_cell(0)

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, Lab
+from tests.browser.lab_page import SCREENSHOTS, Lab
 
 SETUP = """
 %load_ext cellmill
@@ -411,8 +411,8 @@ def interact(one: Lab) -> None:
     assert one.page.evaluate("() => window.asked.length") == 1  # a drag is no click
 
 
-def test_each_dot_has_the_colour_of_its_task(lab: Callable[..., Lab]) -> None:
-    one = lab(SETUP, DOTS, "print('all', len([f.exception() for f in rest]))")
+def test_each_dot_has_the_colour_of_its_task(lab_in_use: Callable[..., Lab]) -> None:
+    one = lab_in_use(SETUP, DOTS, "print('all', len([f.exception() for f in rest]))")
     (one.server.root / "gate").unlink(missing_ok=True)
     one.open_panel()
     one.run_cell(0)

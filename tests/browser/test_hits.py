@@ -18,8 +18,8 @@ MORE = "print('sum', sum(score.map(range(8))))"
 ALL = "print('sum', sum(score.map(range(8))), score(2).result())"
 
 
-def test_what_came_from_the_cache(lab: OpenLab) -> None:
-    one = lab(LOAD, DEFINE, SOME, MORE, ALL)
+def test_what_came_from_the_cache(lab_in_use: OpenLab) -> None:
+    one = lab_in_use(LOAD, DEFINE, SOME, MORE, ALL)
     one.open_panel()
     for cell, said in ((0, ""), (1, "defined now"), (2, "sum 30"), (3, "sum 140"), (4, "sum 140 4")):
         one.run_cell(cell)

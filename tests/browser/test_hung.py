@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Error
 
 from tests.browser import chromium, hang_notes
-from tests.browser.conftest import Server, pages
+from tests.browser.conftest import pages
+from tests.browser.lab_page import Server
 
 
 def test_a_browser_that_answers_nothing_is_killed(

@@ -37,9 +37,9 @@ NOTE_OPENED = """() => {
 }"""
 
 
-def test_what_the_page_asks_is_answered_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
+def test_what_the_page_asks_is_answered_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
     subshell, end = tmp_path / "subshell", tmp_path / "end"
-    one = lab(LATE.format(gate=str(subshell)), RUN.format(gate=str(end)), LISTENERS)
+    one = lab_in_use(LATE.format(gate=str(subshell)), RUN.format(gate=str(end)), LISTENERS)
     page = one.page
     page.evaluate(NOTE_OPENED)
     one.open_panel()

@@ -56,9 +56,9 @@ def wait_lines(page: Any, condition: str) -> None:
         raise AssertionError(f"never {condition}: {page.evaluate(LINES)}\n{panel}") from error
 
 
-def test_output_of_all_tasks_is_seen_as_it_comes(lab: OpenLab, tmp_path: Path) -> None:
+def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(
+    one = lab_in_use(
         LOAD, DEFINE, run(gate), "print('mapped', len(list(fit.map(range(8)))))", "done = chat(7).result()"
     )
     page = one.page

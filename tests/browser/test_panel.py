@@ -91,8 +91,8 @@ def open_gated(lab: OpenLab, gate: Path, tasks: int = 60, load: str = LOAD, more
     return one
 
 
-def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path)
+def test_panel_moves_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab_in_use, tmp_path)
     one.wait_panel("d.total === 60 && d.done === 20 && d.running > 0")
     open_doors(tmp_path, "first")
     one.wait_panel("d.done === 40 && d.running === 2 && d.queued === 18 && d.failed === 1")
@@ -120,9 +120,9 @@ def test_panel_moves_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
-def test_the_next_cell_counts_from_zero(lab: OpenLab, tmp_path: Path) -> None:
+def test_the_next_cell_counts_from_zero(lab_in_use: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first", "second")
-    one = open_gated(lab, tmp_path)
+    one = open_gated(lab_in_use, tmp_path)
     one.wait_panel("d.done === 60 && d.total === 60")
     one.wait_output(2, "gathered 60")
     before = int(one.panel("work"))
@@ -188,8 +188,8 @@ def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
     one.screenshot("now-after-reload-light")
 
 
-def test_without_cellmill_and_after_a_restart(lab: OpenLab) -> None:
-    one = lab(LOAD)
+def test_without_cellmill_and_after_a_restart(lab_in_use: OpenLab) -> None:
+    one = lab_in_use(LOAD)
     one.open_panel()
     one.wait_panel("d.presence === 'absent'")
     assert "%load_ext cellmill" in one.page.locator("#cellmill-panel").inner_text()
@@ -224,8 +224,8 @@ def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
-def test_buttons_are_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path)
+def test_buttons_are_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab_in_use, tmp_path)
     one.wait_panel("d.done === 20 && d.running === 2")
     page = one.page
     page.get_by_role("button", name="Send no more tasks to workers").click()
@@ -252,8 +252,8 @@ def test_buttons_are_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> N
     assert one.errors == []
 
 
-def test_cancel_command_stops_a_busy_cell(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab, tmp_path)
+def test_cancel_command_stops_a_busy_cell(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = open_gated(lab_in_use, tmp_path)
     one.wait_panel("d.done === 20 && d.running === 2")
     assert one.page.get_by_role("button", name="Cancel all tasks").is_enabled()
     one.command("cellmill:cancel-run")
@@ -263,8 +263,8 @@ def test_cancel_command_stops_a_busy_cell(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
-def test_goodbye_when_the_extension_is_unloaded(lab: OpenLab) -> None:
-    one = lab(LOAD, "%unload_ext cellmill")
+def test_goodbye_when_the_extension_is_unloaded(lab_in_use: OpenLab) -> None:
+    one = lab_in_use(LOAD, "%unload_ext cellmill")
     one.open_panel()
     one.run_cell(0)
     one.wait_panel("d.presence === 'loaded'")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 
 import cellmill
 from cellmill import Executor
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.lab_page import SCREENSHOTS
 from tests.support import tasks
 
 pytestmark = pytest.mark.long

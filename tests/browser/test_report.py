@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 import cellmill
 from cellmill import Executor
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.lab_page import SCREENSHOTS
 from tests.support import tasks
 
 GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import grave_findings
-from tests.browser.conftest import PANEL, ROOT, SCREENSHOTS, TIMEOUT_MS
+from tests.browser.conftest import PANEL, ROOT, TIMEOUT_MS
+from tests.browser.lab_page import SCREENSHOTS
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"

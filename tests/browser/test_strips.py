@@ -56,9 +56,9 @@ def memory_against_its_limits(one: Any) -> None:
     assert max(shares["this machine has"]) < 25
 
 
-def test_strips(lab: OpenLab, tmp_path: Path) -> None:
+def test_strips(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, DEFINE, RUN.format(gate=str(gate)))
+    one = lab_in_use(LOAD, DEFINE, RUN.format(gate=str(gate)))
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")

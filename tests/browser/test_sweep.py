@@ -41,8 +41,8 @@ def wait_points(one: Any, count: int) -> None:
     )
 
 
-def test_controls_plot_table_stop_and_the_picture_that_stays(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(DEFINE, SWEEP.format(folder=str(tmp_path)), "sweep.run(); print('all', 'over')")
+def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(DEFINE, SWEEP.format(folder=str(tmp_path)), "sweep.run(); print('all', 'over')")
     page = one.page
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))

@@ -131,8 +131,8 @@ def test_tasks_are_found_looked_at_and_run_again(lab: OpenLab, tmp_path: Path) -
     assert one.errors == []
 
 
-def test_control_of_one_task_while_the_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE_HOLD, run_held(tmp_path))
+def test_control_of_one_task_while_the_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(LOAD, DEFINE_HOLD, run_held(tmp_path))
     page = one.page
     one.open_panel()
     one.run_cell(0)

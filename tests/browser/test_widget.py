@@ -71,8 +71,8 @@ def load_without_kernel(one: Any) -> None:
     one.page.wait_for_selector(".jp-Notebook .jp-Cell")
 
 
-def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "%unload_ext cellmill")
+def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "%unload_ext cellmill")
     page = one.page
     for index in (0, 1):
         one.run_cell(index)
@@ -107,9 +107,9 @@ def test_live_and_obeyed_while_a_cell_runs(lab: OpenLab, tmp_path: Path) -> None
     assert one.errors == []
 
 
-def test_made_after_the_run_it_shows_the_run_from_its_begin(lab: OpenLab, tmp_path: Path) -> None:
+def test_made_after_the_run_it_shows_the_run_from_its_begin(lab_in_use: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first", "second")
-    one = lab(LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard --inline")
+    one = lab_in_use(LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard --inline")
     for index in (0, 1, 2):
         one.run_cell(index)
     one.wait_output(2, "gathered 60")

@@ -40,9 +40,9 @@ DASHBOARD = "#cellmill-panel .cellmill-dashboard"
 PAGE = f"{DASHBOARD} .cellmill-page-workers"
 
 
-def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
+def test_workers_of_dask(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, RUN.format(gate=str(gate), count=3))
+    one = lab_in_use(LOAD, RUN.format(gate=str(gate), count=3))
     prepare(one, "light", panel=True)
     one.run_cell(0)
     one.wait_output(0, "loaded now")
@@ -75,10 +75,10 @@ def test_workers_of_dask(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
-def test_workers_of_ray(lab: OpenLab, tmp_path: Path) -> None:
+def test_workers_of_ray(lab_in_use: OpenLab, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
     gate = tmp_path / "gate"
-    one = lab(RAY, RUN.format(gate=str(gate), count=2))
+    one = lab_in_use(RAY, RUN.format(gate=str(gate), count=2))
     prepare(one, "light", panel=True)
     one.run_cell(0)
     one.wait_output(0, "loaded now")

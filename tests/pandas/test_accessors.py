@@ -67,6 +67,10 @@ def spread_of(group: Any) -> Any:
     return pd.Series({"low": group["b"].min(), "high": group["b"].max()})
 
 
+def can_be_written_to(values: Any) -> bool:
+    return bool(values.flags.writeable)
+
+
 def of_kind(column: Any) -> bool:
     return isinstance(column, pd.Series)
 
@@ -90,6 +94,11 @@ CALLS: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
     ),
     "broadcast rows of one label": lambda f, p: p(f[["a", "b"]].rename(lambda _: "row")[:2]).apply(
         lambda row: row.to_numpy().max(axis=0), axis=1, result_type="broadcast"
+    ),
+    "whether raw rows can be written to": lambda f, p: p(f[["a"]]).apply(can_be_written_to, axis=1, raw=True),
+    "whether raw columns can be written to": lambda f, p: p(f[["a"]]).apply(can_be_written_to, raw=True),
+    "whether raw rows of several types can be": lambda f, p: p(f[["a", "b"]]).apply(
+        can_be_written_to, axis=1, raw=True
     ),
     "no columns": lambda f, p: p(f[[]]).apply(lambda column: column.sum()),
     "rows without columns": lambda f, p: p(f[[]]).apply(lambda row: row.sum(), axis=1),
@@ -141,6 +150,37 @@ def test_columns_of_one_name_cannot_be_broadcast(frame: Any) -> None:
     for each in (twice, twice.parallel):
         with pytest.raises(ValueError, match="cannot broadcast result"):
             each.apply(lambda column: column.mean(), result_type="broadcast")
+
+
+def test_what_pandas_refuses_is_refused_before_a_call(frame: Any) -> None:
+    def refused(call: Callable[[Any], Any], column: bool) -> tuple[str, str]:
+        of = frame["a"] if column else frame
+        found = []
+        for each in (of, of.parallel):
+            with pytest.raises((ValueError, TypeError)) as error:
+                call(each)
+            found.append(str(error.value))
+        return found[0], found[1]
+
+    calls: list[tuple[Callable[[Any], Any], bool]] = [
+        (lambda each: each.apply(fails_on_seven, axis=2), False),
+        (lambda each: each.apply(fails_on_seven, axis=None, raw=True), False),
+        (lambda each: each.apply(fails_on_seven, axis=1, result_type="wide"), False),
+        (lambda each: each.map(fails_on_seven, na_action="drop"), False),
+        (lambda each: each.map(fails_on_seven, na_action="drop"), True),
+    ]
+    for call, column in calls:
+        theirs, ours = refused(call, column)
+        assert theirs == ours
+
+
+def test_a_row_within_what_a_function_returns_is_refused(frame: Any) -> None:
+    """All of them would be the last one: pandas has one object for all rows."""
+    assert frame.apply(lambda row: (row, 1), axis=1).iloc[0][0].name == frame.index[-1]
+    for kept in (lambda row: (row, 1), lambda row: {"at": [row]}):
+        with pytest.raises(cellmill.UsageError, match=r"return row\.copy\(\) there"):
+            frame.parallel.apply(kept, axis=1)
+        assert str(frame[:1].parallel.apply(kept, axis=1).iloc[0]) == str(kept(frame.iloc[0]))
 
 
 def test_an_error_is_that_of_the_function(frame: Any) -> None:

@@ -13,6 +13,10 @@ from ..executor import default_executor, in_worker
 from ..serialization.function_code import function_name
 from .calls import Replay, apply_rows, call_column, call_each, call_group, map_values
 
+# What pandas takes; on anything else it raises its own error before the function is called.
+AXES = (0, 1, "index", "rows", "columns")
+RESULT_TYPES = (None, "expand", "reduce", "broadcast")
+NA_ACTIONS = (None, "ignore")
 PARTS_OF_A_WORKER = 8  # in which a frame is sent: so that one slow part does not hold up the end
 
 
@@ -33,17 +37,23 @@ class ParallelFrame:
     ) -> Any:
         """`pandas.DataFrame.apply`; each row (``axis=1``) or column is a call of ``func`` in a worker."""
         frame, how = self._frame, {"axis": axis, "raw": raw, "result_type": result_type}
-        if not _can_be_split(func, frame) or {"by_row", "engine", "engine_kwargs"} & keywords.keys():
+        known = axis in AXES and result_type in RESULT_TYPES
+        if (
+            not known
+            or not _can_be_split(func, frame)
+            or {"by_row", "engine", "engine_kwargs"} & keywords.keys()
+        ):
             return frame.apply(func, args=args, **how, **keywords)
         call, of_rows = _Call(func, args, keywords), axis in (1, "columns")
         if result_type == "broadcast":  # pandas takes columns by their names here, and never raw ones
             columns = frame.T if of_rows else frame
             values = call.over(call_column, [columns[name] for name in columns.columns])
         elif raw:  # of the type that all values have in common, which those of a part need not have
-            table = frame.to_numpy()
-            values = call.over(call_each, _parts(table) if of_rows else [[column] for column in table.T])
+            table = frame.values
+            parts = _parts(table) if of_rows else [[column] for column in table.T]
+            values = call.over(call_each, parts, table.flags.writeable)
         elif of_rows:
-            values = call.over(apply_rows, _parts(frame))
+            values = call.over(apply_rows, _parts(frame), len(frame) == 1)
         else:
             values = call.over(call_column, [frame.iloc[:, place] for place in range(frame.shape[1])])
         return Replay(values).through(lambda replay: frame.apply(replay, **how))
@@ -51,7 +61,7 @@ class ParallelFrame:
     def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:
         """`pandas.DataFrame.map`; ``func`` is called with each value in a worker."""
         frame = self._frame
-        if not _can_be_split(func, frame):
+        if na_action not in NA_ACTIONS or not _can_be_split(func, frame):
             return frame.map(func, na_action, **keywords)
         call = _Call(func, (), keywords)
         columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
@@ -69,7 +79,7 @@ class ParallelSeries:
     def map(self, func: Any, na_action: Any = None, **keywords: Any) -> Any:
         """`pandas.Series.map`; ``func`` is called with each value in a worker."""
         series = self._series
-        if not _can_be_split(func, series) or "engine" in keywords:
+        if na_action not in NA_ACTIONS or not _can_be_split(func, series) or "engine" in keywords:
             return series.map(func, na_action, **keywords)
         values = _Call(func, (), keywords).over(map_values, _parts_of_series(series), na_action)
         return Replay(values).through(lambda replay: series.map(replay, na_action))

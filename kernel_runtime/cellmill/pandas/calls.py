@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InternalError
+from ..errors import InternalError, UsageError
 
 
 class _Itself(Enum):
@@ -44,12 +44,17 @@ class Replay:
             ) from None
 
 
-def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any]) -> list[Any]:
-    """Return the values of ``call`` for each row."""
+def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any], alone: bool) -> list[Any]:
+    """Return the values of ``call`` for each row; ``alone``: there is one only."""
     found: list[Any] = []
 
     def note(row: Any) -> None:
         value = call(row)
+        if not alone and _holds(value, row, 3):
+            raise UsageError(
+                "the function returns a row within another object. pandas has one object for all rows, so that each "
+                "of them would become the last row: return row.copy() there"
+            )
         # pandas fills one row with the values of the next
         found.append(value.copy() if value is row else value)
 
@@ -57,8 +62,21 @@ def apply_rows(part: pd.DataFrame, call: Callable[[Any], Any]) -> list[Any]:
     return found
 
 
-def call_each(part: Iterable[Any], call: Callable[[Any], Any]) -> list[Any]:
-    """Return the values of ``call`` for each row of an array."""
+def _holds(value: Any, row: Any, depth: int) -> bool:
+    """Whether a list, tuple or dict has the row in it, or within others so many deep."""
+    kind = type(value)
+    if not depth or (kind is not tuple and kind is not list and kind is not dict):
+        return False
+    return any(
+        each is row or _holds(each, row, depth - 1) for each in (value.values() if kind is dict else value)
+    )
+
+
+def call_each(part: Any, call: Callable[[Any], Any], writeable: bool) -> list[Any]:
+    """Return the values of ``call`` for each row of an array; ``writeable``: they are so for pandas' own calls."""
+    for row in part if type(part) is list else [part]:
+        if not writeable:
+            row.flags.writeable = False
     return [call(row) for row in part]
 
 

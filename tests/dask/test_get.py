@@ -6,7 +6,7 @@ import operator
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dask
@@ -138,6 +138,22 @@ def test_an_error_comes_before_what_else_runs_and_cancels_the_rest(
     gate.release()
     assert comes_down(lambda: pool.stats().running, 0)
     assert "not asked for" not in capfd.readouterr().err
+
+
+def test_an_error_beside_the_one_that_is_raised_is_not_said_to_be_unasked(program: Callable[[str], str]) -> None:
+    code = """
+import operator
+import cellmill.dask
+
+if __name__ == "__main__":
+    with Executor(1) as ex:
+        graph = {"a": (operator.truediv, 1, 0), "b": (operator.add, 1, ""), "c": (operator.neg, "b")}
+        try:
+            cellmill.dask.get(graph, ["c", "b", "a"], executor=ex)
+        except (TypeError, ZeroDivisionError):
+            print("raised")
+"""
+    assert program(code) == "raised\n"
 
 
 def test_a_value_that_two_tasks_change_is_private_to_each() -> None:

@@ -79,6 +79,11 @@ SCENARIOS: dict[str, Callable[[Any], Any]] = {
     "starmap": lambda p: p.starmap(pow, [(2, 3), (3, 2)]),
     "map_async": lambda p: p.map_async(half, [2, 4]).get(SECONDS),
     "starmap_async": lambda p: p.starmap_async(pow, [(2, 3)] * 3).get(SECONDS),
+    "callbacks of nothing": lambda p: [
+        heard := list[Any](),
+        p.map_async(half, [], callback=heard.append).get(SECONDS),
+        p.starmap_async(pow, iter([]), callback=heard.append).get(SECONDS),
+    ],
     "imap": lambda p: list(p.imap(abs, range(-9, 9))),
     "imap goes on after an error": lambda p: every(p.imap(half, range(6))),
     "imap by next": lambda p: [(i := p.imap(abs, [-1, -2])).next(SECONDS), i.next(), told(i.next)],

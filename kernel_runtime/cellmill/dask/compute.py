@@ -57,8 +57,7 @@ class Compute:
                 self._known[key] = self._value(node)
                 continue
             future = self._known[key] = self._submit(self._run, key, node)
-            if key not in self._wanted:
-                future._asks_to_be_seen = False  # those that need it tell
+            future._asks_to_be_seen = False  # `values` raises the first error
             if watched:
                 future.add_done_callback(self._moves(key))
             for callback in on_task:

@@ -99,10 +99,9 @@ class Pool:
         callback: Callable[[list[Any]], object] | None = None,
         error_callback: Callable[[BaseException], object] | None = None,
     ) -> AsyncResult:
-        """Begin a `map`."""
+        """Begin a `map`. A callback is called where there are items."""
         self._check()
-        results = self._results(func, list(iterable), chunksize)
-        return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
+        return self._map_async(func, list(iterable), chunksize, callback, error_callback)
 
     def starmap_async(
         self,
@@ -112,10 +111,9 @@ class Pool:
         callback: Callable[[list[Any]], object] | None = None,
         error_callback: Callable[[BaseException], object] | None = None,
     ) -> AsyncResult:
-        """Begin a `starmap`."""
+        """Begin a `starmap`. A callback is called where there are items."""
         self._check()
-        results = self._results(func, list(iterable), chunksize, star=True)
-        return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
+        return self._map_async(func, list(iterable), chunksize, callback, error_callback, star=True)
 
     def imap(
         self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
@@ -193,6 +191,21 @@ class Pool:
         size = None if chunksize == 1 else chunksize  # as of `Executor.map`
         how = MapOptions(chunksize=size, ordered=ordered, star=star, fed=fed, instead=Raised)
         return self._executor.map_with(func, (iterable,), DEFAULT_OPTIONS, how, {})
+
+    def _map_async(
+        self,
+        func: Callable[..., Any],
+        items: list[Any],
+        chunksize: int | None,
+        callback: Callable[[list[Any]], object] | None,
+        error_callback: Callable[[BaseException], object] | None,
+        *,
+        star: bool = False,
+    ) -> AsyncResult:
+        results = self._results(func, items, chunksize, star=star)
+        if not items:  # multiprocessing calls no callback then
+            callback = error_callback = None
+        return self._told(in_thread(lambda: all_of(results)), callback, error_callback)
 
     def _told(
         self,

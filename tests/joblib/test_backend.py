@@ -102,6 +102,21 @@ def test_an_error_names_its_call_and_how_many_went_with_it(ex: Executor) -> None
     assert caught.value.__notes__ == ["in fail('no')", "in fail(<3 calls>)"]
 
 
+@pytest.mark.parametrize("return_as", ["list", "generator"])
+@pytest.mark.parametrize("calls", [0, 1, 9])
+def test_an_error_of_the_iterable_is_raised(ex: Executor, return_as: str, calls: int) -> None:
+    """Also where all calls that were taken from it are over when joblib looks."""
+
+    def items() -> Iterator[Any]:
+        for number in range(calls):
+            yield delayed(abs)(-number)
+        raise OSError("no more")
+
+    for how in ({"pre_dispatch": "all"}, {"pre_dispatch": "all", "batch_size": 100}, {"pre_dispatch": 2}):
+        with pytest.raises(OSError, match="no more"):
+            list(Parallel(n_jobs=2, return_as=return_as, **how)(items()))
+
+
 def test_calls_that_were_not_needed_are_stopped(ex: Executor, gate: Gate) -> None:
     calls = (delayed(tasks.fail)() if i == 2 else delayed(wait_and_count)(gate.folder, i) for i in range(50))
     with pytest.raises(LookupError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future as BaseFuture
 from typing import Any
 
@@ -116,6 +117,15 @@ class CellmillBackend(ParallelBackendBase):
         if results:
             self._measured(seconds / len(results))
         return results
+
+    @contextlib.contextmanager
+    def retrieval_context(self) -> Iterator[None]:
+        """Around the reading of results. joblib forgets an error of the iterable where all calls that were taken from
+        it are over when it looks (``pre_dispatch="all"``): it would return the results so far, or none.
+        """
+        yield
+        if self.parallel._aborting:
+            self.parallel._raise_error_fast()
 
     def compute_batch_size(self) -> int:
         """Return how many calls make a task of about `BATCH_SECONDS`, by the times of those before."""

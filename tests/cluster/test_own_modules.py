@@ -8,6 +8,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, UsageError, run_registry
-from cellmill.backends.cluster import shipping
+from cellmill.backends.cluster import shipping, stopping
 from cellmill.backends.cluster.remote import shipped
 from cellmill.by_value import kernel_modules
 from tests.support.dasks import local_cluster
@@ -65,6 +66,25 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModul
     made.write("def f(): return 1\n")
     yield made
     made.forget()
+
+
+def test_one_is_loaded_to_its_end_where_the_task_is_stopped(
+    ex: Executor, tmp_path: Path, module: OwnModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", SECONDS)  # however busy this machine is
+    begun, name = tmp_path / "begun", module.name
+    module.write(f"open({str(begun)!r}, 'a').write('x')\nfor each in range(5_000_000):\n    pass\n")
+
+    def load() -> int:
+        found: int = importlib.import_module(name).each
+        return found
+
+    future = ex.submit(load)
+    until(begun.exists)
+    future.cancel(force=True)
+    assert not wait([future], SECONDS).not_done
+    assert ex.submit(load).result(SECONDS) == 4_999_999
+    assert begun.read_text() == "x"
 
 
 def test_edited_and_reloaded(ex: Executor, module: OwnModule) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
 from collections import Counter
 from concurrent.futures import CancelledError, wait
@@ -15,12 +16,13 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from cellmill.backends.local import memory
+from cellmill.backends.local import memory, stopping
 from cellmill.backends.local.backend import LocalBackend
 from cellmill.process_context import machine
 from cellmill.task import Retry, memory_of
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down, ends
+from tests.support.waiting import until
 
 
 def hoard(megabytes: int, seconds: float) -> str:
@@ -50,6 +52,32 @@ def test_a_running_task_is_stopped(fresh: Executor, gate: Gate) -> None:
     assert fresh.run_on_workers(os.getpid) == before
     stats = fresh.stats()
     assert (stats.submitted, stats.cancelled, stats.failed, stats.stopping) == (1, 1, 0, 0)
+
+
+@pytest.mark.parametrize("backend", ["local", "threads"])
+def test_a_module_is_loaded_to_its_end(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is left half loaded would be broken for the tasks that follow."""
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", SECONDS)  # however busy this machine is
+    monkeypatch.syspath_prepend(tmp_path)
+    begun = tmp_path / "begun"
+    lines = (
+        f"from tests.support import tasks\nwith open({str(begun)!r}, 'a') as times:\n    times.write('x')\n"
+    )
+    (tmp_path / "loaded_slowly.py").write_text(f"{lines}tasks.spin(0.2)\nwhole = True\n")
+
+    def load() -> bool:
+        import loaded_slowly  # type: ignore[import-not-found]
+
+        return bool(loaded_slowly.whole)
+
+    with Executor(1, backend=backend) as executor:
+        future = executor.submit(load)
+        until(begun.exists)
+        future.cancel(force=True)
+        assert not wait([future], SECONDS).not_done
+        assert executor.submit(load).result(SECONDS)
+    sys.modules.pop("loaded_slowly", None)
+    assert begun.read_text() == "x"
 
 
 def test_force_where_it_is_not_needed(fresh: Executor, gate: Gate) -> None:

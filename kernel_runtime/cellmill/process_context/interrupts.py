@@ -11,6 +11,7 @@ import sys
 import threading
 from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found]  # C: faster than signal.signal
 from collections.abc import Callable
+from importlib import _bootstrap
 from types import CodeType, FrameType
 from typing import Any
 
@@ -46,6 +47,23 @@ def interrupt_pending() -> bool:
     """Whether the block that this thread is in holds back a SIGINT: what it waits for is not wanted any more."""
     holder = getattr(getsignal(SIGINT), "__self__", None)
     return isinstance(holder, uninterrupted) and holder._came and threading.get_ident() == _main
+
+
+# Whatever has a module loaded runs below one of these.
+_LOADERS = {getattr(_bootstrap, name).__code__ for name in ("_find_and_load", "_exec")}
+
+
+def loads_module(frame: FrameType | None, outermost: CodeType | None = None) -> bool:
+    """Whether a module is being loaded there; frames beyond that of ``outermost`` do not count.
+
+    An interrupt waits until it is there: a package that is left half loaded is broken for all that the process does
+    later (numpy cannot be loaded twice).
+    """
+    while frame is not None and frame.f_code is not outermost:
+        if frame.f_code in _LOADERS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 RETRY_SECONDS = 0.05

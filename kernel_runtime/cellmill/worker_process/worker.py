@@ -26,6 +26,7 @@ from ..by_value.watched import CHANGES
 from ..by_value.worker_data import globals_made_here, noting_own
 from ..errors import InternalError, PayloadError
 from ..process_context.context import adopt
+from ..process_context.interrupts import loads_module
 from ..process_context.settings import under
 from ..randomness.generators import streams_of_their_own
 from ..serialization import payload, read_only
@@ -41,6 +42,8 @@ from .profiler import Profiler
 from .protocol import CALL, CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS, STOP
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..serialization.chunk_outcomes import Outcomes, Unsent
 
 ITEM = struct.Struct("=IIIIQQQII")
@@ -384,9 +387,13 @@ class Worker:
 
     # -- beside tasks
 
-    def on_interrupt(self, *_: Any) -> None:
-        """SIGINT: raise only in the task it is meant for, and only in user code."""
-        if self.in_user_code and with_gil.csched_worker_interrupted(self.handle):
+    def on_interrupt(self, _: int, frame: FrameType | None) -> None:
+        """SIGINT: raise only in the task it is meant for, and only in user code. The kernel repeats it until it is
+        heard.
+        """
+        if not self.in_user_code or loads_module(frame, Worker.run.__code__):
+            return
+        if with_gil.csched_worker_interrupted(self.handle):
             with_gil.csched_worker_heard(self.handle)
             raise KeyboardInterrupt
 

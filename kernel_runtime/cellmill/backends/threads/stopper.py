@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Protocol
 
+from ...process_context.interrupts import loads_module
 from ..scheduled.gate import Gate
 from ..scheduled.scheduler import Scheduler, with_gil
 from ..scheduled.stopping import GRACE_SECONDS, LOOK_SECONDS, MOST_SECONDS, Target, Targets
@@ -46,6 +48,6 @@ class ThreadStopper(Targets):
         member = self.pool.members.get(target.worker)
         if member is None:
             return True
-        if unheard:
+        if unheard and not loads_module(sys._current_frames().get(member.thread.ident or 0)):
             with_gil.csched_thread_interrupt(member.form, target.ticket)
         return late >= 0 and self.pool.abandon(target.worker, target.ticket)

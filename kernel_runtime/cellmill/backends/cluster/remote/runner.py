@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import sys
 import threading
 import time
 from typing import Any
@@ -16,6 +17,7 @@ from ....by_value import brought, stream_looks, watched
 from ....by_value.argument_names import call_pickled, found_by_name
 from ....by_value.worker_data import noting_own
 from ....errors import PayloadError
+from ....process_context.interrupts import loads_module
 from ....process_context.settings import under
 from ....serialization import payload, read_only
 from ....serialization.exceptions import encode_error
@@ -37,6 +39,7 @@ from .turns import Turn, turns
 from .visit import Visit, learn
 from .work import Work, arguments, interrupted
 
+LOOK_SECONDS = 0.02  # after which a task that loads a module is looked at again
 WAIT_SECONDS = 1.0  # for a turn, until tasks go back that may find room elsewhere
 _NOTHING: dict[str, Any] = {}
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
@@ -356,9 +359,20 @@ class RemoteRunner:
         """KeyboardInterrupt in the one of these that runs; the others are not begun."""
         with self._hearing:
             self.stopped.update(tickets)
-            if self.thread and self.ticket in self.stopped:
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """Raise it in the task in hand, if that is stopped; where it loads a module, when that is there."""
+        with self._hearing:
+            if not self.thread or self.ticket not in self.stopped:
+                return
+            if not loads_module(sys._current_frames().get(self.thread), RemoteRunner.run.__code__):
                 self.raised = True
                 _raise_in_thread(ctypes.c_ulong(self.thread), ctypes.py_object(KeyboardInterrupt))
+                return
+        again = threading.Timer(LOOK_SECONDS, self._interrupt)
+        again.daemon = True
+        again.start()
 
     def withdraw(self, packs: list[int]) -> dict[int, int]:
         """Begin no more tasks of these packs; return by pack how many of its tasks have begun."""

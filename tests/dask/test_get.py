@@ -140,7 +140,9 @@ def test_an_error_comes_before_what_else_runs_and_cancels_the_rest(
     assert "not asked for" not in capfd.readouterr().err
 
 
-def test_an_error_beside_the_one_that_is_raised_is_not_said_to_be_unasked(program: Callable[[str], str]) -> None:
+def test_an_error_beside_the_one_that_is_raised_is_not_said_to_be_unasked(
+    program: Callable[[str], str],
+) -> None:
     code = """
 import operator
 import cellmill.dask

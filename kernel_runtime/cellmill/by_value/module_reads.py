@@ -24,7 +24,7 @@ from . import replacements
 from .brought import Gone, ModuleNamed, Reads
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
-from .own_files import imports_as
+from .own_files import imports_as, may_bind
 from .pickling import dumps
 from .references import (
     ABSENT,
@@ -228,7 +228,7 @@ def _read(
         if not walk.in_worker or key in stored:  # in a worker other functions set theirs
             walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
-            if is_brought(module, "", key):
+            if is_brought(module, "", key) or (not walk.in_worker and key in may_bind(module, "")):
                 walk.reads[module.__name__, key] = Gone
             walk.follow((namespace.get("__getattr__"),), shown)  # which makes it when it is asked for
             continue
@@ -260,8 +260,10 @@ def is_brought(module: types.ModuleType, owner: str, key: str) -> bool:
 
 
 def take_away(walk: Entries, module: types.ModuleType, owner: str, there: Container[str]) -> None:
-    """Add that a class or function has no more what earlier functions took along of it, but those ``there``."""
-    for key in _brought.get((module.__name__, owner), ()):
+    """Add that a class or function has no more what earlier functions took along of it, or its file gives it, but those
+    ``there``.
+    """
+    for key in {*_brought.get((module.__name__, owner), ()), *may_bind(module, owner)}:
         if key not in there:
             walk.reads[module.__name__, f"{owner}.{key}"] = Gone
 

@@ -27,6 +27,14 @@ class _Written(NamedTuple):
     imports: dict[str, frozenset[tuple[str, int]]]
     defaults: dict[tuple[str, int, str], str]
     fields: dict[str, frozenset[str]]
+    bound: dict[
+        str, frozenset[str]
+    ]  # names that its statements bind, by the class whose they are, "" for the module's
+
+
+def may_bind(module: types.ModuleType, owner: str) -> frozenset[str]:
+    """Names that the import of a module may bind in it, or in the class with this qualified name."""
+    return _of(module).bound.get(owner, frozenset())
 
 
 def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> bool:
@@ -66,12 +74,13 @@ def _of(module: types.ModuleType) -> _Written:
 
 @functools.lru_cache(maxsize=64)
 def _read(file: str, _: object) -> _Written:
-    found = _Written({}, {}, {})
+    found = _Written({}, {}, {}, {})
     try:
         with open(file, "rb") as source:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
         return found
+    found.bound.update(_names_bound(tree.body, ""))
     for node in _statements(tree.body):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name, written, level in _bound(node):
@@ -84,6 +93,25 @@ def _read(file: str, _: object) -> _Written:
         elif isinstance(each, ast.ClassDef):
             found.fields[each.name] = found.fields.get(each.name, frozenset()).union(_fields(each))
     return found
+
+
+def _names_bound(body: list[ast.stmt], owner: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield (qualified name of a class, names that are bound in it) of these statements, which are those of ``owner``,
+    and of classes in them that nothing decorates: a decorator may take names away, as that of dataclasses does.
+    """
+    names, deleted = set[str](), set[str]()
+    for node in _statements(body):
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update(name for name, *_ in _bound(node))
+        elif not isinstance(node, ast.AnnAssign) or node.value is not None:
+            used = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+            names.update(each.id for each in used if isinstance(each.ctx, ast.Store))
+            deleted.update(each.id for each in used if isinstance(each.ctx, ast.Del))
+        if isinstance(node, ast.ClassDef) and not node.decorator_list:
+            yield from _names_bound(node.body, f"{owner}.{node.name}".lstrip("."))
+    yield owner, frozenset(names - deleted)
 
 
 def _defaults(node: _Function) -> Iterator[tuple[str, str]]:

@@ -21,16 +21,18 @@ def test_a_module_that_is_taken_out_and_imported_again(
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module(name)
     modules = KernelModules()
-    assert not modules.note()
+    modules.note()
     assert not modules.reloaded()
     monkeypatch.delitem(sys.modules, name)
     assert modules.reloaded()
-    assert not modules.note()
+    modules.note()
     assert not modules.reloaded()
+    assert modules.loads == 0
     importlib.import_module(name)
     assert modules.reloaded()
-    assert modules.note()
+    modules.note()
     assert not modules.reloaded()
+    assert modules.loads == 1
 
 
 def test_another_module_in_the_place_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor
+from cellmill import Executor, PayloadError
 from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told, told
 
@@ -100,6 +100,41 @@ def test_data_of_a_module_that_the_function_imports(fresh: Executor, own: Module
     del own.limit
     with pytest.raises(AttributeError, match="limit"):
         fresh.submit(whole, 9).result(SECONDS)
+
+
+def test_names_that_are_deleted_before_any_task_has_read_them(fresh: Executor, own: ModuleType) -> None:
+    def scaled(x: int) -> int:
+        found: int = own.Scale().of(x)
+        return found
+
+    def direct() -> int:
+        found: int = own.limit
+        return found
+
+    del own.limit, own.Scale.factor, own.thrice
+    with pytest.raises(NameError, match="limit"):
+        fresh.submit(own.limited, 9).result(SECONDS)
+    with pytest.raises(AttributeError, match="limit"):
+        fresh.submit(direct).result(SECONDS)
+    with pytest.raises(AttributeError, match="factor"):
+        fresh.submit(scaled, 9).result(SECONDS)
+    with pytest.raises(AttributeError, match="thrice"):
+        fresh.submit(lambda: own.thrice(1)).result(SECONDS)
+    own.limit, own.Scale.factor = 5, 6
+    assert [fresh.submit(each, 9).result(SECONDS) for each in (own.limited, scaled)] == [5, 54]
+
+
+def test_a_module_that_was_imported_anew_beside_the_one_that_a_function_has(
+    fresh: Executor, own: ModuleType
+) -> None:
+    """A worker could only have the new one; functions of the one before are sent as they are."""
+    limited = own.limited
+    del sys.modules[own.__name__]
+    importlib.import_module(own.__name__).limit = 50
+    for call in (lambda: fresh.submit(lambda: own.limit), lambda: fresh.submit(vars, own)):
+        with pytest.raises(PayloadError, match="was imported anew since"):
+            call()
+    assert fresh.submit(limited, 9).result(SECONDS) == limited(9) == 1
 
 
 def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from cellmill import Executor
+from cellmill.by_value import kernel_modules
 from tests.support.helpers import SECONDS
 from tests.support.own_module import OwnModule
 
@@ -63,3 +64,28 @@ def test_a_call_right_after_it_was_loaded_again(ex: Executor, module: OwnModule)
     module.write("def g():\n    return 2222\n")
     module.load()
     assert [ex.submit(of_it).result(SECONDS) for _ in range(20)] == [2222] * 20
+
+
+@pytest.mark.parametrize("anew", ["loaded again", "imported again"])
+def test_functions_of_before(ex: Executor, module: OwnModule, anew: str) -> None:
+    """What the program has of the module before stays what it was, in its own functions, too."""
+    module.write(
+        "import functools\n\ndef g(x):\n    return x + 1\n\n@functools.cache\ndef kept(x):\n    return x + 1\n"
+    )
+    loaded = module.load()
+    g, kept = loaded.g, loaded.kept
+
+    def through(x: int) -> tuple[int, int]:
+        return g(x), kept(x)
+
+    for text in ("x + 1", "x + 2222"):
+        module.write(
+            f"import functools\n\ndef g(x):\n    return {text}\n\n@functools.cache\ndef kept(x):\n    return {text}\n"
+        )
+        if anew == "imported again":
+            module.forget()
+        present = module.load().g
+        kernel_modules.modules.note()  # as at the end of each cell, and as another executor's call does
+        assert ex.submit(through, 1).result(SECONDS) == (2, 2)
+        assert [ex.submit(each, 1).result(SECONDS) for each in (g, kept)] == [2, 2]
+        assert ex.submit(present, 1).result(SECONDS) == present(1)

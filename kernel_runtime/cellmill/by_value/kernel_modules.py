@@ -62,18 +62,11 @@ class KernelModules:
         self._held: dict[str, _Held] = {}
         self._others: set[str] = {"__main__", "__mp_main__"}
         self.generation = 0  # counts changes of what is held
-        self._anew = False  # a module was found anew that `note` has not told yet
+        self.loads = 0  # counts modules that were loaded again, for each of those who ask
         self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
-    def note(self) -> bool:
-        """Find modules that were imported or brought up to date since the last time; whether there was one of those."""
-        self.look()
-        anew, self._anew = self._anew, False
-        return anew
-
-    def look(self) -> None:
-        """Find the same, and leave it to the next `note` to tell."""
-        anew = False
+    def note(self) -> None:
+        """Find modules that were imported or brought up to date since the last time."""
         loaded = sys.modules.copy()
         for name, held_before in list(self._held.items()):
             if name not in loaded and held_before.spec is not None:
@@ -88,15 +81,14 @@ class KernelModules:
             spec, path = found
             held = self._held.get(name)
             if held is None or held.spec is not spec:
-                anew = anew or held is not None
+                self.loads += held is not None
                 held = self._held.pop(name, None)
                 version = version_of(path)
                 if version is not None:
                     held = self._held[name] = _Held(name, path, spec, version)
                 self.generation += held is not None
             if held is not None:
-                anew = self._ask_autoreload(held) or anew
-        self._anew = self._anew or anew
+                self.loads += self._ask_autoreload(held)
 
     def _ask_autoreload(self, held: _Held) -> bool:
         """Return whether autoreload has brought a module up to date, which it may do without a new spec."""
@@ -112,10 +104,6 @@ class KernelModules:
 
     def reloaded(self) -> bool:
         """Return whether a module has been loaded again since `note`; takes about a microsecond."""
-        return self._anew or self.to_be_seen()
-
-    def to_be_seen(self) -> bool:
-        """Return whether a module has been loaded again since `look`; takes about a microsecond."""
         loaded = sys.modules
         for name, held in list(self._held.items()):  # a generator would cost more than the check
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pickle
 import sys
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .import_log import users_own
 from .references import ABSENT, CACHED, dispatch_registry, importable
+from .replacements import MAINS
 
 _MADE_ANEW = frozenset(
     ("__wrapped__", "cache_parameters", "register", "dispatch", "registry", "_clear_cache")
@@ -35,7 +38,25 @@ def reduced(obj: Any) -> tuple[Any, ...] | None:
     if kind is not types.ModuleType and issubclass(kind, types.ModuleType):
         name = str(obj.__name__)
         return (importlib.import_module, (name,)) if sys.modules.get(name) is obj else None
+    if kind is types.ModuleType:
+        _refuse_replaced(obj)
     return None
+
+
+def _refuse_replaced(module: types.ModuleType) -> None:
+    """Raise for a module of the user's that was taken out of `sys.modules`, where another one has its name now: a
+    worker would import that.
+    """
+    name, file = vars(module).get("__name__"), vars(module).get("__file__")
+    if type(name) is not str or type(file) is not str or not users_own(file):
+        return
+    other = sys.modules.get(name)
+    if type(other) is types.ModuleType and other is not module and name not in MAINS:
+        raise pickle.PicklingError(
+            f"the module {name} was imported anew since, and what refers to the one before is to use that: workers "
+            f"have the new one only. Bind the name again (import {name}), or take what you need from it "
+            f"(value = module.value)"
+        )
 
 
 def is_of_spawned_main(obj: Any) -> bool:

@@ -71,8 +71,8 @@ def look() -> None:
     """
     global _looked
     now = run_registry.epoch(), len(sys.modules)
-    if now != _looked or modules.to_be_seen():
-        modules.look()
+    if now != _looked or modules.reloaded():
+        modules.note()
         _looked = now
 
 

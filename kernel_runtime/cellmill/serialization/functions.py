@@ -213,9 +213,11 @@ class FunctionTable:
                         entry.capture = None
 
     def look_up_again(self) -> None:
-        """A module was loaded again: functions that were found in it by their names may not be there any more."""
+        """A module was loaded again: functions and classes that were found in it by their names may not be there any
+        more, also those that other functions refer to.
+        """
         with self._lock:
-            for function in [f for f, entry in self._entries.items() if not entry.by_value]:
+            for function in list(self._entries):
                 self._release(self._forget(function).version)
 
     def _forget(self, function: Any) -> Entry:

@@ -73,11 +73,7 @@ class SentModules:
 
     def touched(self) -> bool:
         """Whether there is a reason to look; takes about a microsecond."""
-        return (
-            len(sys.modules) != self._count
-            or run_registry.epoch() != self._epoch
-            or kernel_modules.modules.reloaded()
-        )
+        return len(sys.modules) != self._count or run_registry.epoch() != self._epoch or self._stale.touched()
 
     def look(self) -> None:
         """Have remote workers get what the kernel has imported, or loaded anew, since the last look."""
@@ -85,8 +81,7 @@ class SentModules:
             return
         with self._lock:
             self._stale.look()
-            if kernel_modules.modules.note():
-                self._functions.look_up_again()
+            kernel_modules.modules.note()
             new_cell = run_registry.epoch() != self._epoch
             self._count, self._epoch = len(sys.modules), run_registry.epoch()
             generation, before, shipment = self.listed

@@ -45,6 +45,7 @@ class StaleModules:
         self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
         self._count = 0  # of modules in this process then
         self._generation = 0  # of the user's own ones then
+        self._loads = kernel_modules.modules.loads  # that this pool has acted upon; several pools look
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
         """A worker tells what it has imported, or has had from the start."""
@@ -64,6 +65,7 @@ class StaleModules:
         return (
             run_registry.epoch() != self._epoch
             or len(sys.modules) != self._count
+            or kernel_modules.modules.loads != self._loads
             or kernel_modules.modules.reloaded()
         )
 
@@ -76,8 +78,10 @@ class StaleModules:
     def _look(self) -> None:
         new_cell = run_registry.epoch() != self._epoch
         self._epoch, self._count = run_registry.epoch(), len(sys.modules)
-        anew = kernel_modules.modules.note()
+        kernel_modules.modules.note()
+        anew = kernel_modules.modules.loads != self._loads
         if anew:
+            self._loads = kernel_modules.modules.loads
             self._functions.look_up_again()
         if new_cell or anew:
             self._compare()

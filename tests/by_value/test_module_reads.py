@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, PayloadError
-from tests.support.helpers import SECONDS
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
 from tests.support.told import nothing_told, told
 
 SOURCE = """
@@ -135,6 +136,36 @@ def test_a_module_that_was_imported_anew_beside_the_one_that_a_function_has(
         with pytest.raises(PayloadError, match="was imported anew since"):
             call()
     assert fresh.submit(limited, 9).result(SECONDS) == limited(9) == 1
+
+
+def test_a_module_that_is_loaded_again_while_tasks_wait_is_told(
+    fresh: Executor, own: ModuleType, gate: Gate
+) -> None:
+    """Those that have not begun run with what it is then. Other modules are not told of, nor one that is the same."""
+
+    def other(x: int) -> int:
+        return x
+
+    file = Path(str(own.__file__))
+    assert fresh.submit(own.twice, 1).result(SECONDS) == 2
+    held = [fresh.submit(tasks.hold, gate.folder, i) for i in range(2)]
+    gate.wait_started(2)
+    waiting = fresh.submit(own.twice, 1)
+    importlib.reload(own)
+    assert told(lambda: fresh.submit(other, 1), "loaded again") == []
+    file.write_text(SOURCE.replace("2 * x", "20 * x"))
+    importlib.reload(own)
+    with pytest.warns(
+        RuntimeWarning, match=rf"{own.__name__} was loaded again while \d+ tasks had not begun"
+    ):
+        last = fresh.submit(own.twice, 1)
+    gate.release(2)
+    assert [each.result(SECONDS) for each in (*held, last)] == [0, 1, 20]
+    assert waiting.result(SECONDS) in (2, 20)
+    file.write_text(SOURCE.replace("2 * x", "200 * x"))
+    importlib.reload(own)
+    assert told(lambda: fresh.submit(own.twice, 1).result(SECONDS), "loaded again") == []
+    assert fresh.submit(own.twice, 1).result(SECONDS) == 200
 
 
 def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:

@@ -62,7 +62,8 @@ class KernelModules:
         self._held: dict[str, _Held] = {}
         self._others: set[str] = {"__main__", "__mp_main__"}
         self.generation = 0  # counts changes of what is held
-        self.loads = 0  # counts modules that were loaded again, for each of those who ask
+        # names of those that were loaded again, "" where the file was the same; who acts upon them counts them
+        self.loaded: list[str] = []
         self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
     def note(self) -> None:
@@ -81,14 +82,16 @@ class KernelModules:
             spec, path = found
             held = self._held.get(name)
             if held is None or held.spec is not spec:
-                self.loads += held is not None
-                held = self._held.pop(name, None)
+                before = held = self._held.pop(name, None)
                 version = version_of(path)
                 if version is not None:
                     held = self._held[name] = _Held(name, path, spec, version)
+                if before is not None:
+                    same = before.path == path and held is not None and before.version == held.version
+                    self.loaded.append("" if same else name)
                 self.generation += held is not None
-            if held is not None:
-                self.loads += self._ask_autoreload(held)
+            if held is not None and self._ask_autoreload(held):
+                self.loaded.append(name)
 
     def _ask_autoreload(self, held: _Held) -> bool:
         """Return whether autoreload has brought a module up to date, which it may do without a new spec."""

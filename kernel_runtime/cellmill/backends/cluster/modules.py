@@ -18,6 +18,7 @@ from ...by_value.import_log import Imported
 from ...by_value.module_sources import Source
 from ...serialization.functions import FunctionTable
 from ..scheduled.requests import Requests
+from ..scheduled.scheduler import Scheduler
 from ..scheduled.stale import StaleModules
 from .pack import MODULES
 from .remote.shipped import Shipment
@@ -49,13 +50,20 @@ class SentModules:
     """What the remote workers of one pool have of them; from any thread."""
 
     def __init__(
-        self, pool: Pool, functions: FunctionTable, shipping: Shipping, look_again: Callable[[], Any]
+        self,
+        pool: Pool,
+        functions: FunctionTable,
+        scheduler: Scheduler,
+        shipping: Shipping,
+        look_again: Callable[[], Any],
     ) -> None:
         """``look_again``: has the next call look at what it sends."""
         self.shipping = shipping
         self._pool = pool
         self._functions = functions
-        self._stale = StaleModules(pool.members, lambda *_: self._begin_anew(), functions, sent=True)
+        self._stale = StaleModules(
+            pool.members, lambda *_: self._begin_anew(), functions, scheduler, sent=True
+        )
         self._lock = threading.RLock()
         self._count = 0  # of modules in this process at the last look
         self._epoch = 0

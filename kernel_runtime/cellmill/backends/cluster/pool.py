@@ -85,7 +85,7 @@ class LanePool:
         self.restarts: Counter[int] = Counter()
         self.closed = False
         self.context = ContextWatch(base)
-        self.modules = SentModules(self, host.functions, shipping, look_again)
+        self.modules = SentModules(self, host.functions, host.scheduler, shipping, look_again)
         options.tell_of_globals()
         self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper, engine.owns)
         self.remotes: dict[Hashable, RemoteWorker] = {}

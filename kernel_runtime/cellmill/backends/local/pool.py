@@ -68,7 +68,7 @@ class Pool:
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = threading.RLock()
         self.context = ContextWatch(base)
-        self.modules = StaleModules(self.members, self.renew, host.functions)
+        self.modules = StaleModules(self.members, self.renew, host.functions, host.scheduler)
         self._watch_no_more = kernel_modules.watch_imports(look_again)
         self._loads: deque[tuple[int, Loaded]] = deque(maxlen=MOST_LOADS)
         self._initializer = options.pickled_initializer()

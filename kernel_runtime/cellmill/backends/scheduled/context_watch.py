@@ -40,6 +40,13 @@ def context_for_clusters(settings: Settings) -> ProcessContext:
     return current_context()._replace(settings=settings, of_process=OfProcess(), files=())
 
 
+def not_begun(scheduler: Scheduler) -> int:
+    """Return how many tasks have not begun."""
+    stats = ffi.new("csched_stats_t *")
+    check(with_gil.csched_stats(scheduler.handle, stats), "asking for figures")
+    return int(stats.waiting + stats.queued)
+
+
 _RAW_ENVIRONMENT = getattr(os.environ, "_data", os.environ)  # compares without decoding
 
 
@@ -137,9 +144,7 @@ class ContextWatch:
         differs = self._found[2].differing(self._seen)
         if not differs:
             return
-        stats = ffi.new("csched_stats_t *")
-        check(with_gil.csched_stats(scheduler.handle, stats), "asking for figures")
-        waiting = stats.waiting + stats.queued
+        waiting = not_begun(scheduler)
         for what in differs if waiting else ():
             notices.give(
                 ("context", what),

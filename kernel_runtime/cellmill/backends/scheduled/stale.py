@@ -16,8 +16,11 @@ from typing import Any
 from ... import run_registry
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported, Version, version_of
+from ...diagnostics import notices
 from ...process_context.interrupts import uninterrupted
 from ...serialization.functions import FunctionTable
+from .context_watch import not_begun
+from .scheduler import Scheduler
 
 _told: set[tuple[str, Version]] = set()
 
@@ -30,6 +33,7 @@ class StaleModules:
         members: Mapping[int, object],
         renew: Callable[[Iterable[int], bool], None],
         functions: FunctionTable,
+        scheduler: Scheduler,
         sent: bool = False,
     ) -> None:
         """``members``: the workers, by index; ``renew``: puts new ones in the place of these, and a new zygote.
@@ -38,6 +42,7 @@ class StaleModules:
         self._members = members
         self._renew = renew
         self._functions = functions
+        self._scheduler = scheduler
         self._sent = sent
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
         self._inherited: dict[str, Version] = {}  # what the zygote has had
@@ -45,7 +50,7 @@ class StaleModules:
         self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
         self._count = 0  # of modules in this process then
         self._generation = 0  # of the user's own ones then
-        self._loads = kernel_modules.modules.loads  # that this pool has acted upon; several pools look
+        self._loads = len(kernel_modules.modules.loaded)  # that this pool has acted upon; several pools look
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:
         """A worker tells what it has imported, or has had from the start."""
@@ -65,7 +70,7 @@ class StaleModules:
         return (
             run_registry.epoch() != self._epoch
             or len(sys.modules) != self._count
-            or kernel_modules.modules.loads != self._loads
+            or len(kernel_modules.modules.loaded) != self._loads
             or kernel_modules.modules.reloaded()
         )
 
@@ -79,15 +84,30 @@ class StaleModules:
         new_cell = run_registry.epoch() != self._epoch
         self._epoch, self._count = run_registry.epoch(), len(sys.modules)
         kernel_modules.modules.note()
-        anew = kernel_modules.modules.loads != self._loads
+        loaded = kernel_modules.modules.loaded[self._loads :]
+        anew = bool(loaded)
         if anew:
-            self._loads = kernel_modules.modules.loads
+            self._loads += len(loaded)
+            self._tell_of_waiting(set(loaded) - {""})
             self._functions.look_up_again()
         if new_cell or anew:
             self._compare()
         if kernel_modules.modules.generation != self._generation:
             self._generation = kernel_modules.modules.generation
             self._look_for_others()
+
+    def _tell_of_waiting(self, loaded: set[str]) -> None:
+        """Tasks that have not begun run with these modules as they are now, and not as they were at their call."""
+        waiting = not_begun(self._scheduler) if loaded else 0
+        if not waiting:
+            return
+        used = {module.name for held in list(self._held.values()) for module in list(held.values())}
+        for name in sorted(loaded & (used | self._functions.modules())):
+            notices.warn(
+                f"the module {name} was loaded again while {waiting:,} {'tasks' if waiting > 1 else 'task'} had not "
+                "begun: they may run with what it is now, and not with what it was at their call. Take their results "
+                "before, or cancel them and call again."
+            )
 
     def _look_for_others(self) -> None:
         """New workers in the place of those that have a module of another file under the name of one of the kernel."""

@@ -60,6 +60,18 @@ class Settings(metaclass=Single):
 
 def debugged():
     return Settings().debug
+
+def bare(function):
+    def inner(x):
+        return function(x), limit
+    return inner
+
+@bare
+@bare
+def decorated(x):
+    return x + limit
+
+below = bare(lambda x: limit - x)
 """
 
 
@@ -166,6 +178,38 @@ def test_a_module_that_is_loaded_again_while_tasks_wait_is_told(
     importlib.reload(own)
     assert told(lambda: fresh.submit(own.twice, 1).result(SECONDS), "loaded again") == []
     assert fresh.submit(own.twice, 1).result(SECONDS) == 200
+
+
+def test_functions_that_others_of_the_module_have_made(fresh: Executor, own: ModuleType) -> None:
+    """What a decorator makes bears no name by which it is found, unless `functools.wraps` gives it one."""
+
+    def whole(x: int) -> tuple[Any, Any]:
+        return own.decorated(x), own.below(x)
+
+    for limit in (1, 50):
+        own.limit = limit
+        assert (
+            fresh.submit(whole, 9).result(SECONDS)
+            == whole(9)
+            == (((9 + limit, limit), limit), (limit - 9, limit))
+        )
+        for each in (own.decorated, own.below):
+            assert fresh.submit(each, 9).result(SECONDS) == each(9)
+
+
+def test_a_class_that_only_the_kernel_has_still(fresh: Executor, own: ModuleType) -> None:
+    """The file defines it no more, and `reload` leaves it: tasks say what they lack."""
+
+    def half() -> None:
+        own.Half()
+
+    file = Path(str(own.__file__))
+    file.write_text(SOURCE + "class Half:\n    def __init__(self, x=1):\n        self.x = x\n")
+    importlib.reload(own)
+    file.write_text(SOURCE)
+    importlib.reload(own)
+    with pytest.raises(AttributeError, match=f"module {own.__name__!r} has no attribute 'Half'"):
+        fresh.submit(half).result(SECONDS)
 
 
 def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:

@@ -176,7 +176,7 @@ def owner_of(place: tuple[str, str]) -> tuple[Any, str]:
     owner: Any = sys.modules.get(place[0])
     *path, name = place[1].split(".")
     for part in path:
-        owner = getattr(owner, part, None)
+        owner = None if owner is None else getattr(owner, part, None)
     return owner, name
 
 

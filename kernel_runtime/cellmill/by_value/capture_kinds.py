@@ -202,6 +202,7 @@ class Walk:
             self.of_module(value, function.__code__)
         for module in module_reads.of_imports(self, function.__code__, namespace.get("__package__")):
             package_changes.of_module(self, module, function.__code__)
+        function_reads.of_made_function(self, function)
 
     def _body(self, code: types.CodeType, variables: dict[str, Any]) -> None:
         """The body of a loop or a task, by the notebook's variables that it reads."""

@@ -59,6 +59,15 @@ def of_function(walk: Entries, function: types.FunctionType, name: str) -> None:
     _of_wrapped_defaults(walk, module, function, name)
 
 
+def of_made_function(walk: Entries, function: types.FunctionType) -> None:
+    """Add what a function reads that another one of a user's module has made, where that module has it under a name of
+    its own (``add = make_adder(3)``): it is found there, with the module's globals.
+    """
+    module = module_of(function)
+    if module is not None and not walk.in_worker and function.__globals__ is vars(module):
+        of_code(walk, module, function.__code__)
+
+
 def of_wrapped(walk: Entries, wrapper: Any, name: str) -> None:
     """Add what a function of a user's module reads that a package's wrapper has in it, as that of `functools.cache`."""
     module, function = module_of(wrapper), getattr(wrapper, "__wrapped__", None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -89,3 +92,27 @@ def test_functions_of_before(ex: Executor, module: OwnModule, anew: str) -> None
         assert ex.submit(through, 1).result(SECONDS) == (2, 2)
         assert [ex.submit(each, 1).result(SECONDS) for each in (g, kept)] == [2, 2]
         assert ex.submit(present, 1).result(SECONDS) == present(1)
+
+
+def test_a_file_that_is_gone(ex: Executor, module: OwnModule, tmp_path: Path) -> None:
+    """Moved or deleted, as by another branch of its repository: the program goes on with what it has, and so do tasks."""
+    module.write(TEXT.format(1))
+    inner = tmp_path / f"{module.name}_package"
+    inner.mkdir()
+    for name, text in {
+        "__init__": "K = 2\n",
+        "inner": f"from {module.name} import K\n{TEXT.format(3)}",
+    }.items():
+        (inner / f"{name}.py").write_text(text)
+    loaded, within = module.load(), importlib.import_module(f"{inner.name}.inner")
+    kernel_modules.modules.note()  # as at the end of each cell
+    module.path.unlink()
+    shutil.rmtree(inner)
+    agree(ex, loaded)
+    agree(ex, within)
+    loaded.K = 10
+    agree(ex, loaded)
+    module.write(TEXT.format(444))
+    agree(ex, module.load())
+    for name in (within.__name__, inner.name):
+        del sys.modules[name]

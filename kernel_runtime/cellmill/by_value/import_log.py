@@ -108,7 +108,7 @@ class ImportLog:
         plain = SourceFileLoader.path_stats
 
         def path_stats(loader: SourceFileLoader, path: str) -> Any:
-            stats = plain(loader, path)
+            stats = getattr(loader, "cellmill_stats", None) or plain(loader, path)
             if self._loading is None and not path.startswith(OWN_FOLDER):
                 self._begin(loader.name)
             if users_own(path):

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..process_context.modules_by_file import ModuleFile, module_file
+from ..process_context.modules_by_file import ModuleFile, module_file, module_of_text
 from .import_log import Imported, Version, users_own, version_of
 from .module_sources import Source, digest_of, is_made_of, process_began, text_of
 
@@ -64,6 +64,7 @@ class KernelModules:
         self.generation = 0  # counts changes of what is held
         # names of those that were loaded again, "" where the file was the same; who acts upon them counts them
         self.loaded: list[str] = []
+        self._missing: set[str] = set()  # those whose files were gone at the last look at files
         self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
     def note(self) -> None:
@@ -122,13 +123,19 @@ class KernelModules:
         }
 
     def elsewhere(self, directory: str) -> tuple[ModuleFile, ...]:
-        """Return those that an import would not find, in this directory and with the present module path."""
+        """Return those that an import would not find, in this directory and with the present module path, or whose files
+        are gone.
+        """
         now = self.generation, directory, tuple(sys.path)
         if self._elsewhere[0] != now:
-            specs = [held.spec for held in list(self._held.values()) if held.spec is not None]
-            found = [file for spec in specs if (file := module_file(spec)) is not None]
-            self._elsewhere = now, tuple(found)
+            files = [self._file_of(held) for held in list(self._held.values()) if held.spec is not None]
+            self._elsewhere = now, tuple(file for file in files if file is not None)
         return self._elsewhere[1]
+
+    def _file_of(self, held: _Held) -> ModuleFile | None:
+        if held.text is not None and version_of(held.path) is None:
+            return module_of_text(held.spec, held.text, tuple(held.version))
+        return module_file(held.spec)
 
     def is_other(self, name: str, path: str) -> bool:
         """Whether this process has a module of this name from another file."""
@@ -163,11 +170,16 @@ class KernelModules:
 
     def outdated(self) -> dict[str, tuple[str, Version]]:
         """Return (name, present version) by path of the modules whose files have changed."""
-        found = {}
-        for held in self._held.values():
+        found, missing = {}, set[str]()
+        for held in list(self._held.values()):
             now = version_of(held.path)
-            if now is not None and now != held.version:
+            if now is None:
+                missing.add(held.name)
+            elif now != held.version:
                 found[held.path] = (held.name, now)
+        if missing != self._missing:
+            self._missing = missing
+            self.generation += 1
         return found
 
 

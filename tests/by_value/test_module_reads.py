@@ -197,6 +197,53 @@ def test_functions_that_others_of_the_module_have_made(fresh: Executor, own: Mod
             assert fresh.submit(each, 9).result(SECONDS) == each(9)
 
 
+USER = """
+from cellmill_test_own_module import Scale, twice as double, below, decorated
+import cellmill_test_own_module as whole
+
+class Longer(Scale):
+    pass
+
+def used(x):
+    return double(x), Scale().of(x), below(x), decorated(x), whole.twice(x)
+
+def longer(x):
+    return Longer().of(x)
+"""
+
+
+def test_what_another_module_has_of_one_that_was_loaded_again(
+    fresh: Executor, own: ModuleType, tmp_path: Path, notices_anew: None
+) -> None:
+    """It goes on with the functions and classes of before until it is loaded again itself; a class below one of those
+    is told of.
+    """
+    (tmp_path / "cellmill_test_user.py").write_text(USER)
+    user = importlib.import_module("cellmill_test_user")
+    file = Path(str(own.__file__))
+    file.write_text(
+        SOURCE.replace("2 * x", "20 * x")
+        .replace("return self.factor * x", "return -x")
+        .replace("x + limit", "x")
+    )
+    try:
+        importlib.reload(own)
+        with nothing_told():
+            assert fresh.submit(user.used, 9).result(SECONDS) == user.used(9)
+            assert fresh.submit(lambda: user.used(9)).result(SECONDS) == user.used(9)
+        assert user.used(9)[::4] == (18, 180)
+        with pytest.warns(
+            RuntimeWarning, match=r"cellmill_test_user.Longer is made of .*reload\(cellmill_test_user\)"
+        ):
+            fresh.submit(user.longer, 9).result(SECONDS)
+        importlib.reload(user)
+        with nothing_told():
+            assert fresh.submit(user.used, 9).result(SECONDS) == user.used(9)
+            assert fresh.submit(user.longer, 9).result(SECONDS) == user.longer(9) == -9
+    finally:
+        del sys.modules["cellmill_test_user"]
+
+
 def test_a_class_that_only_the_kernel_has_still(fresh: Executor, own: ModuleType) -> None:
     """The file defines it no more, and `reload` leaves it: tasks say what they lack."""
 

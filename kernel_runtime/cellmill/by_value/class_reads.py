@@ -24,11 +24,13 @@ from .module_reads import (
     function_set_anew,
     functions_in,
     is_data,
+    is_former,
     is_own,
     module_of,
     of_code,
     set_anew,
     take_away,
+    tell_of_before,
 )
 from .references import ABSENT, attributes_stored
 from .replacements import is_other_than_defined
@@ -51,6 +53,9 @@ def of_class(walk: Entries, cls: type, name: str) -> None:
     elif type(cls) not in (type, ABCMeta) and not enumeration:
         return
     walk.follow(cls.__bases__, name)
+    for base in cls.__bases__ if not walk.in_worker else ():
+        if is_former(base, module):
+            tell_of_before(module, cls.__qualname__, base.__module__)
     if issubclass(cls, Enum):
         walk.follow(cls._member_map_.values(), name)
     if not walk.in_worker:

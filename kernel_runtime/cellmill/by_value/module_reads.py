@@ -24,7 +24,7 @@ from . import replacements
 from .brought import Gone, ModuleNamed, Reads
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
-from .own_files import imports_as, may_bind
+from .own_files import import_gives, imports_as, may_bind
 from .pickling import dumps
 from .references import (
     ABSENT,
@@ -277,7 +277,10 @@ def bring_code(walk: Entries, module: types.ModuleType, name: str, value: Any) -
 def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
     """Whether a function, class or module may be another one than the module's file has under this qualified name."""
     if isinstance(value, types.ModuleType):
-        if sys.modules.get(vars(value)["__name__"]) is not value:
+        other = sys.modules.get(vars(value)["__name__"])
+        if other is not value:
+            if is_own(other):
+                tell_of_before(module, name, value.__name__)
             return False
         return is_brought(module, "", name) or not imports_as(module, name, value)
     where = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
@@ -285,7 +288,34 @@ def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
         return True
     if type(value) is types.FunctionType and function_set_anew(module, name, value):
         return True
-    return importable(value) and where != (module.__name__, name)
+    if importable(value):
+        return where != (module.__name__, name)
+    return is_of_before(module, name, value)
+
+
+def is_of_before(module: types.ModuleType, name: str, value: Any) -> bool:
+    """Whether a module has from another one of the user's what that has no more, as it was loaded again since."""
+    given = import_gives(module, name, value)
+    return is_former(value, module) if given is None else not given
+
+
+def is_former(value: Any, user: types.ModuleType) -> bool:
+    """Whether another module than this, a user's, defines something else now under the name of a function or class."""
+    name, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", "<")
+    other = sys.modules.get(name or "")
+    if other is user or not is_own(other) or "." in qualname:
+        return False
+    held = vars(other)
+    return held.get(qualname, value) is not value and all(each is not value for each in list(held.values()))
+
+
+def tell_of_before(module: types.ModuleType, name: str, other: str) -> None:
+    """A worker has in a module what another module has now, and the kernel what that had before."""
+    notices.give(
+        ("of before", module, name, sys.modules.get(other)),
+        f"{module.__name__}.{name} is made of the module {other} as it was before that was loaded again, and tasks have "
+        f"it of what that is now. Load {module.__name__} again, too: importlib.reload({module.__name__}).",
+    )
 
 
 def function_set_anew(module: types.ModuleType, name: str, function: types.FunctionType) -> bool:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .import_log import version_of
+from .import_log import users_own, version_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -53,6 +53,27 @@ def imports_as(module: types.ModuleType, name: str, value: types.ModuleType) -> 
                 return False
         found.add(id(sys.modules.get(written)))
     return found == {id(value)}
+
+
+def import_gives(module: types.ModuleType, name: str, value: Any) -> bool | None:
+    """Whether the import of a module binds this name in it to ``value``, as modules are now: code that it takes from
+    another module of the user's; None where its statements do not tell.
+    """
+    found = None
+    for written, level in _of(module).imports.get(name, ()):
+        if level:
+            try:
+                written = importlib.util.resolve_name("." * level + written, vars(module).get("__package__"))
+            except ImportError:
+                return None
+        owner, _, attribute = written.rpartition(".")
+        other = sys.modules.get(owner)
+        if type(other) is not types.ModuleType or not users_own(str(vars(other).get("__file__"))):
+            return None
+        if vars(other).get(attribute) is value:
+            return True
+        found = False if attribute in vars(other) else found
+    return found
 
 
 def gives_defaults(module: types.ModuleType, function: types.FunctionType, key: str) -> bool:

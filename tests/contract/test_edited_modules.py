@@ -116,3 +116,23 @@ def test_a_file_that_is_gone(ex: Executor, module: OwnModule, tmp_path: Path) ->
     agree(ex, module.load())
     for name in (within.__name__, inner.name):
         del sys.modules[name]
+
+
+def test_a_package_that_is_only_a_folder_now(
+    ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file is gone, and the import finds the folder."""
+    monkeypatch.syspath_prepend(tmp_path)
+    inner = tmp_path / f"cellmill_own_folder_{id(ex)}"
+    inner.mkdir()
+    (inner / "__init__.py").write_text("K = 2\n")
+    found = importlib.import_module(inner.name)
+    assert ex.submit(lambda: found.K).result(SECONDS) == 2
+    shutil.rmtree(inner)
+    inner.mkdir()
+    del sys.modules[inner.name]
+    importlib.invalidate_caches()
+    present = importlib.import_module(inner.name)
+    with pytest.raises(AttributeError, match="has no attribute 'K'"):
+        ex.submit(lambda: present.K).result(SECONDS)
+    del sys.modules[inner.name]

@@ -138,8 +138,10 @@ class KernelModules:
         return module_file(held.spec)
 
     def is_other(self, name: str, path: str) -> bool:
-        """Whether this process has a module of this name from another file."""
+        """Whether this process has a module of this name from another file, or from none where this one is gone."""
         held = self._held.get(name)
+        if held is None:
+            return name in sys.modules and version_of(path) is None
         return held is not None and held.spec is not None and held.path != path
 
     def text(self, name: str) -> bytes | None:

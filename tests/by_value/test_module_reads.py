@@ -244,6 +244,21 @@ def test_what_another_module_has_of_one_that_was_loaded_again(
         del sys.modules["cellmill_test_user"]
 
 
+def test_an_enumeration_that_autoreload_has_changed_in_part(fresh: Executor, own: ModuleType) -> None:
+    """It has the earlier members as attributes, and the later ones by name."""
+    update_class: Any = pytest.importorskip("IPython.extensions.autoreload").update_class
+    file, kinds = Path(str(own.__file__)), []
+    for value in (1, 22):
+        file.write_text(f"{SOURCE}\nimport enum\nclass Colour(enum.Enum):\n    RED = {value}\n")
+        kinds.append(importlib.reload(own).Colour)
+    before, now = kinds
+    update_class(before, now)
+    assert before.RED.value == 1
+    with pytest.raises(PayloadError, match="Import it again .from cellmill_test_own_module import Colour."):
+        fresh.submit(lambda: before.RED.value)
+    assert fresh.submit(lambda: now.RED.value).result(SECONDS) == 22
+
+
 def test_a_class_that_only_the_kernel_has_still(fresh: Executor, own: ModuleType) -> None:
     """The file defines it no more, and `reload` leaves it: tasks say what they lack."""
 

@@ -7,6 +7,7 @@ have run there, with arguments that only the class statement has. What they left
 from __future__ import annotations
 
 import contextlib
+import pickle
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -78,6 +79,11 @@ def base_of_members(cls: Any) -> Any:
     """The built-in type that members are, `object` if they are none; None where only its own code knows how to make
     them.
     """
+    if any(type(member) is not cls for member in cls._member_map_.values()):
+        raise pickle.PicklingError(
+            f"the enumeration {cls.__qualname__} has members of a later one, as autoreload leaves it: its members are "
+            f"not those that it finds by name. Import it again (from {cls.__module__} import {cls.__qualname__})"
+        )
     kind = cls._member_type_
     found = next((each for each in kind.__mro__ if not each.__flags__ & 1 << 9), object)
     return found if found is object or found in subclasses.READ else None

@@ -95,7 +95,7 @@ def test_functions_of_before(ex: Executor, module: OwnModule, anew: str) -> None
 
 
 def test_a_file_that_is_gone(ex: Executor, module: OwnModule, tmp_path: Path) -> None:
-    """Moved or deleted, as by another branch of its repository: the program goes on with what it has, and so do tasks."""
+    """Moved or deleted, as by another branch of its repository: program and tasks go on with what they have."""
     module.write(TEXT.format(1))
     inner = tmp_path / f"{module.name}_package"
     inner.mkdir()

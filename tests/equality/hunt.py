@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from tests.equality import loop_draw
+from tests.equality import edit_draw, loop_draw
 from tests.equality.draw import FEATURES, Statement, drawn
 from tests.equality.runner import Runner
 from tests.equality.shrink import shrunk, texts
@@ -56,9 +56,15 @@ def failures(
     for seed in seeds:
         if over():
             return
-        program = loop_draw.drawn(seed) if runner.of == "loops" else drawn(seed, without, immediate)
+        program = _drawn(runner.of, seed, without, immediate)
         found = runner.difference(texts(program))
         yield None if found is None else _failure(runner, seed, program, found)
+
+
+def _drawn(of: str, seed: int, without: Collection[str], immediate: bool) -> list[Statement]:
+    if of == "loops":
+        return loop_draw.drawn(seed)
+    return edit_draw.drawn(seed) if of == "edits" else drawn(seed, without, immediate)
 
 
 def _failure(runner: Runner, seed: int, program: list[Statement], found: Difference) -> Failure:
@@ -80,18 +86,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="features, by commas")
     parser.add_argument("--without", default="", help="features, by commas")
     parser.add_argument("--backend", default="local")
-    parser.add_argument("--of", default="programs", choices=["programs", "loops"])
+    parser.add_argument("--of", default="programs", choices=["programs", "loops", "edits"])
     given = parser.parse_args()
     only = set(given.only.split(",")) - {""}
     without = set(given.without.split(",")) - {""} | (set(FEATURES - only) if only else set())
     runner = Runner(given.backend, given.of)
     seeds = iter([given.seed]) if given.seed is not None else iter(range(given.first, 10**10))
     if given.seed is not None:
-        show = (
-            loop_draw.drawn(given.seed)
-            if given.of == "loops"
-            else drawn(given.seed, without, given.backend != "local")
-        )
+        show = _drawn(given.of, given.seed, without, given.backend != "local")
         print("\n".join(texts(show)))
     end = time.monotonic() + given.seconds
     found: dict[tuple[str, ...], Failure] = {}

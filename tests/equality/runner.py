@@ -29,7 +29,7 @@ class Runner:
 
     def __init__(self, backend: str = "local", of: str = "programs") -> None:
         self.backend = backend
-        self.of = of  # what it executes: "programs" or "loops"
+        self.of = of  # what it executes: "programs", "loops" or "edits"
         self.refused: list[str] = []  # what was said of those that Cellmill refused
         self._process: subprocess.Popen[str] | None = None
 
@@ -84,13 +84,17 @@ def main(backend: str, of: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    how: dict[str, Any] = {"preload": ["numpy", "pandas"]} if backend == "local" else {}
+    how: dict[str, Any] = {"preload": ["numpy", "pandas"]} if backend == "local" and of != "edits" else {}
     with Executor(2, backend=backend, **how) as executor:
         set_default_executor(executor)
         if of == "loops":
             from tests.equality.loop_world import Loops
 
             execute = Loops().answer
+        elif of == "edits":
+            from tests.equality.edit_world import Edits
+
+            execute = Edits().answer
         else:
             execute = functools.partial(difference, executor=executor)
         for line in sys.stdin:

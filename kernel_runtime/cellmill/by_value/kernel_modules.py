@@ -123,8 +123,8 @@ class KernelModules:
         }
 
     def elsewhere(self, directory: str) -> tuple[ModuleFile, ...]:
-        """Return those that an import would not find, in this directory and with the present module path, or whose files
-        are gone.
+        """Return those that an import would not find, in this directory and with the present module path, or whose
+        files are gone.
         """
         now = self.generation, directory, tuple(sys.path)
         if self._elsewhere[0] != now:
@@ -134,7 +134,7 @@ class KernelModules:
 
     def _file_of(self, held: _Held) -> ModuleFile | None:
         if held.text is not None and version_of(held.path) is None:
-            return module_of_text(held.spec, held.text, tuple(held.version))
+            return module_of_text(held.spec, held.text, (held.version.mtime, held.version.size))
         return module_file(held.spec)
 
     def is_other(self, name: str, path: str) -> bool:

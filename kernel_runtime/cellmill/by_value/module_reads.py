@@ -313,8 +313,8 @@ def tell_of_before(module: types.ModuleType, name: str, other: str) -> None:
     """A worker has in a module what another module has now, and the kernel what that had before."""
     notices.give(
         ("of before", module, name, sys.modules.get(other)),
-        f"{module.__name__}.{name} is made of the module {other} as it was before that was loaded again, and tasks have "
-        f"it of what that is now. Load {module.__name__} again, too: importlib.reload({module.__name__}).",
+        f"{module.__name__}.{name} is made of the module {other} as it was before that was loaded again, and tasks "
+        f"have it of what that is now. Load {module.__name__} again, too: importlib.reload({module.__name__}).",
     )
 
 

@@ -55,7 +55,7 @@ class _TextLoader(SourceFileLoader):
         self._text = text
         self.cellmill_stats = {"mtime": stats[0], "size": stats[1]}
 
-    def set_data(self, path: str, data: bytes, *, _mode: int = 0) -> None:
+    def set_data(self, path: str, data: Any, *, _mode: int = 0) -> None:
         """Keep no bytecode of it."""
 
     def get_data(self, path: str) -> bytes:

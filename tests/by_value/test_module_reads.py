@@ -254,7 +254,7 @@ def test_an_enumeration_that_autoreload_has_changed_in_part(fresh: Executor, own
     before, now = kinds
     update_class(before, now)
     assert before.RED.value == 1
-    with pytest.raises(PayloadError, match="Import it again .from cellmill_test_own_module import Colour."):
+    with pytest.raises(PayloadError, match=r"Import it again .from cellmill_test_own_module import Colour."):
         fresh.submit(lambda: before.RED.value)
     assert fresh.submit(lambda: now.RED.value).result(SECONDS) == 22
 

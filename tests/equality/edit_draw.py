@@ -46,6 +46,8 @@ _CHANGES = (  # of a module $m, whose file is $file; $o: a function of it, $c: a
     *("$m.$c.rate = $n", "remove('$file')", "$anew", "os.chdir(folder('two'))", "os.chdir(folder('one'))"),
     *("%autoreload 0", "%autoreload 1", "%autoreload 2", "%autoreload 3"),
 )
+# Tasks that have not begun see these: whether they have is a matter of time.
+_OF_WAITING = ("write(", "load_again(", "remove(", ".pop(", "chdir(", "%autoreload")
 _AGAIN = frozenset(("import", "define", "call"))
 
 
@@ -143,8 +145,11 @@ class Drawing:
 
     def change(self) -> None:
         text = self.fill(self.rng.choice(_CHANGES))
-        if text is not None:
-            self.add(text, "change")
+        if text is None:
+            return
+        while self.waiting and any(word in text for word in _OF_WAITING):
+            self.read()
+        self.add(text, "change")
 
     def again(self) -> None:
         """A cell that was run before."""

@@ -31,13 +31,13 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def few_trees() -> Iterator[None]:
-    """Forests of ten trees in place of fifty: a validation grows twenty forests, in most of its time."""
+    """Forests of four trees in place of fifty: a validation grows a hundred forests, in most of its time."""
     import sklearn.ensemble
 
     whole = sklearn.ensemble.RandomForestRegressor
 
     def few(_trees: int, **options: Any) -> Any:
-        return whole(10, **options)
+        return whole(4, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sklearn.ensemble, "RandomForestRegressor", few)
@@ -118,19 +118,28 @@ def screen(library: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
-def chemists() -> Iterator[Any]:
-    """Two worker processes for all these tests: each takes a second or more to import the chemistry packages."""
+def threads() -> Iterator[Any]:
+    """Two threads for all these tests: they have the chemistry packages and the small forests of this process."""
     import cellmill
 
-    with cellmill.Executor(max_workers=2) as ex:
+    with cellmill.Executor(2, backend="threads") as ex:
+        yield ex
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[Any]:
+    """A worker process, for what is asked of processes: it takes seconds to import the chemistry packages."""
+    import cellmill
+
+    with cellmill.Executor(1) as ex:
         yield ex
 
 
 @pytest.fixture(autouse=True)
-def executor(chemists: Any) -> Iterator[Any]:
+def executor(threads: Any) -> Iterator[Any]:
     """They are the default executor, also for a test whose screen asks for one by itself."""
     import cellmill
 
-    cellmill.set_default_executor(chemists)
-    yield chemists
+    cellmill.set_default_executor(threads)
+    yield threads
     cellmill.set_default_executor(None)

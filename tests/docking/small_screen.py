@@ -18,6 +18,8 @@ MOLECULES = (
     "N#Cc1ccccc1",
 )  # fmt: skip
 """Small, so that they dock at once; one of them is a row with a reason, as Vina knows no boron."""
+PRELOAD = ("meeko", "vina", "docking.dock", "docking.splits", "sklearn.model_selection", "sklearn.ensemble")
+"""What worker processes import: they take seconds for it, and once is enough for all of them."""
 
 
 def run(
@@ -36,7 +38,8 @@ def run(
     settings = DockSettings(spacing=0.6, evaluations=BRIEF)
     ledger = open_ledger(folder, receptor, settings)
     lines = list(ledger.notes)
-    with cellmill.Executor(workers, backend=backend) as executor:
+    preload = PRELOAD if backend == "local" else ()
+    with cellmill.Executor(workers, backend=backend, preload=preload) as executor:
         cellmill.set_default_executor(executor)
         dock = docking_task(receptor, settings)
         screen = Screen(library, dock, 0, SEARCHES, ledger=ledger, overlap=overlap)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,6 +11,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import AllChem
 
+import cellmill
 from docking.demo import NOTEBOOK
 from docking.dock import Engine, docking_task, gather
 from docking.ligand import pose_to_mol
@@ -155,7 +155,8 @@ def test_redocking_keeps_the_best_energy_and_counts_failures(tutorial: Any, engi
         judge(rows[1:2], reference)
 
 
-def test_docking_tasks_run_in_workers(executor: Any, small_target: Any, tmp_path: Path) -> None:
+def test_docking_tasks_run_in_workers(worker: Any, small_target: Any) -> None:
+    cellmill.set_default_executor(worker)
     dock = docking_task(small_target, BRIEF)
     smiles = [SMALL, "nonsense", "c1ccccc1O"]
     rows = gather(smiles, dock.map(smiles, return_exceptions=True))

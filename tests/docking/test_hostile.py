@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import cellmill
 from docking import outputs
 from docking.dock import docking_task
 from docking.forms import forms_of
@@ -117,9 +118,12 @@ def hostile() -> list[tuple[str, str]]:
     return rows
 
 
-@pytest.fixture
-def library(hostile: list[tuple[str, str]], executor: Any, tmp_path: Path) -> list[Entry]:
-    path = tmp_path / "hostile.csv"
+@pytest.fixture(scope="module")
+def library(
+    hostile: list[tuple[str, str]], threads: Any, tmp_path_factory: pytest.TempPathFactory
+) -> list[Entry]:
+    cellmill.set_default_executor(threads)
+    path = tmp_path_factory.mktemp("rows") / "hostile.csv"
     with path.open("w", newline="", encoding="utf-16") as file:
         writer = csv.writer(file, delimiter=";")
         writer.writerow(("number", "Name", "SMILES"))

@@ -32,7 +32,7 @@ def processes() -> Iterator[Any]:
     """Processes that have the chemistry packages imported, so that each begins at once."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["docking.screen", "docking.outputs", "sklearn.linear_model", "sklearn.ensemble", "meeko", "vina"]
+        ["docking.screen", "docking.outputs", "sklearn.linear_model", *small_screen.PRELOAD]
     )
     return context
 

@@ -31,15 +31,20 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def few_trees() -> Iterator[None]:
-    """Forests of four trees in place of fifty: a validation grows a hundred forests, in most of its time."""
+    """Forests of four trees in place of fifty: a validation grows a hundred forests, in most of its time.
+
+    Linear algebra has one thread: where several threads train at once, the first to end gives all of them back while
+    the others compute, and they spend more time with waiting for each other than with that.
+    """
     import sklearn.ensemble
+    from threadpoolctl import threadpool_limits
 
     whole = sklearn.ensemble.RandomForestRegressor
 
     def few(_trees: int, **options: Any) -> Any:
         return whole(4, **options)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr(sklearn.ensemble, "RandomForestRegressor", few)
         yield
 
@@ -110,14 +115,6 @@ def library() -> Any:
 
 
 @pytest.fixture(scope="session")
-def screen(library: Any) -> Any:
-    """A screen of two rounds whose scores are size alone, for all tests that only read it: training takes seconds."""
-    from tests.docking.quick_screen import screened
-
-    return screened(library)
-
-
-@pytest.fixture(scope="session")
 def threads() -> Iterator[Any]:
     """Two threads for all these tests: they have the chemistry packages and the small forests of this process."""
     import cellmill
@@ -143,3 +140,13 @@ def executor(threads: Any) -> Iterator[Any]:
     cellmill.set_default_executor(threads)
     yield threads
     cellmill.set_default_executor(None)
+
+
+@pytest.fixture(scope="session")
+def screen(library: Any, threads: Any) -> Any:
+    """A screen of two rounds whose scores are size alone, for all tests that only read it: training takes seconds."""
+    import cellmill
+    from tests.docking.quick_screen import screened
+
+    cellmill.set_default_executor(threads)  # the fixture of each test comes after this one
+    return screened(library)

@@ -18,8 +18,6 @@ MOLECULES = (
     "N#Cc1ccccc1",
 )  # fmt: skip
 """Small, so that they dock at once; one of them is a row with a reason, as Vina knows no boron."""
-PRELOAD = ("meeko", "vina", "docking.dock", "docking.splits", "sklearn.model_selection", "sklearn.ensemble")
-"""What worker processes import: they take seconds for it, and once is enough for all of them."""
 
 
 def run(
@@ -28,6 +26,7 @@ def run(
     """Screen :data:`MOLECULES` in ``folder`` and write the results."""
     import cellmill
     from docking.dock import docking_task
+    from docking.inputs import PRELOADED
     from docking.ledger import open_ledger
     from docking.library import check
     from docking.outputs import write_csv, write_predictions, write_sdf
@@ -38,7 +37,7 @@ def run(
     settings = DockSettings(spacing=0.6, evaluations=BRIEF)
     ledger = open_ledger(folder, receptor, settings)
     lines = list(ledger.notes)
-    preload = PRELOAD if backend == "local" else ()
+    preload = PRELOADED if backend == "local" else ()  # once for both workers: it takes seconds
     with cellmill.Executor(workers, backend=backend, preload=preload) as executor:
         cellmill.set_default_executor(executor)
         dock = docking_task(receptor, settings)

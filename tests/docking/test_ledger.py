@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from docking.folder import LOCK, SETTINGS
+from docking.inputs import PRELOADED
 from docking.ledger import DOCKINGS, RECEPTOR_FILES, ROUNDS, Ledger, Pick, open_ledger
 from docking.records import Box, Docked, DockingInputError, DockSettings, Entry, Search
 from tests.docking import small_screen
@@ -31,9 +32,7 @@ OVERLAP = 3
 def processes() -> Iterator[Any]:
     """Processes that have the chemistry packages imported, so that each begins at once."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["docking.screen", "docking.outputs", "sklearn.linear_model", *small_screen.PRELOAD]
-    )
+    context.set_forkserver_preload(["docking.outputs", *PRELOADED])
     return context
 
 

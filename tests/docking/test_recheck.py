@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+import cellmill
 from docking import outputs
 from docking.commands import claims
 from docking.ledger import DOCKINGS, open_ledger
@@ -36,9 +37,10 @@ class LuckyDock(QuickDock):
 
 @pytest.fixture(scope="module")
 def finished(
-    library: list[Entry], small_target: Any, tmp_path_factory: pytest.TempPathFactory
+    library: list[Entry], small_target: Any, threads: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[str, Any]]:
     """The folder of a screen, and its summary."""
+    cellmill.set_default_executor(threads)
     folder = tmp_path_factory.mktemp("finished")
     ledger = open_ledger(folder, small_target, DockSettings())
     screen = Screen(library, LuckyDock(), seed=4, ledger=ledger, overlap=2)
@@ -97,8 +99,7 @@ COMPLEXES = {
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMPLEXES)
-def test_on_three_receptors_every_claim_is_true(name: str, tmp_path: Path) -> None:
-    import cellmill
+def test_on_three_receptors_every_claim_is_true(name: str, executor: Any, tmp_path: Path) -> None:
     from docking.__main__ import main
 
     data = tutorial_folder().parent
@@ -111,8 +112,8 @@ def test_on_three_receptors_every_claim_is_true(name: str, tmp_path: Path) -> No
     try:
         assert main([*given, *sizes.split(), "--same-size", "3", "--out", str(tmp_path)]) == 0
     finally:
-        cellmill.default_executor().shutdown()
-        cellmill.set_default_executor(None)
+        if (own := cellmill.default_executor()) is not executor:
+            own.shutdown()
     files = Files.of(tmp_path)
     assert len(files.rows) > 20
     assert contradictions(files) == []

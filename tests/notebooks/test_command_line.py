@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def main(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
+def in_threads(main: Any) -> Iterator[Callable[..., int]]:
+    """The same, its tasks in threads: a process and its workers take seconds to import the chemistry packages."""
+    import cellmill
+
+    yield lambda *arguments: main([*arguments, "--backend", "threads"])
+    cellmill.default_executor().shutdown()
+    cellmill.set_default_executor(None)
+
+
+@pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """(a receptor file of the user's own, a library with bad rows)."""
     from docking.receptor import tutorial_folder
@@ -116,29 +127,34 @@ def test_a_backend_that_there_is_not(main: Any, files: tuple[Path, Path], capsys
 
 
 @pytest.mark.notebook
-def test_a_screen_from_a_shell_gives_the_same_hits_for_one_and_two_workers(
-    files: tuple[Path, Path], tmp_path: Path
+def test_a_screen_from_a_shell_gives_the_same_hits_as_one_thread(
+    in_threads: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     protein, library = files
     written = []
     for workers in ("1", "2"):
         out = tmp_path / f"out-{workers}"
-        done = command(
+        given = (
             "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
-            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), *BRIEFLY, cwd=tmp_path,
+            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), *BRIEFLY,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert "13 molecules to screen, 2 rows rejected with a reason" in done.stderr
-        assert "held-out Spearman" in done.stderr
-        assert "12 docked, 2 rows with a reason" in done.stdout
-        assert "Single searches of one molecule differ by" in done.stdout
-        assert "is the best of 2 independent searches: as asked for" in done.stdout
-        assert "NOT redocked: there is no reference ligand" in done.stdout
-        assert "rejected: 1 SMILES does not parse, 1 no carbon" in done.stderr
-        assert "to a worker, ms" in done.stdout
+        if workers == "1":
+            code, (stdout, stderr) = in_threads(*given), capsys.readouterr()
+        else:
+            done = command(*given, cwd=tmp_path)
+            code, stdout, stderr = done.returncode, done.stdout, done.stderr
+        assert code == 0, stderr
+        assert "13 molecules to screen, 2 rows rejected with a reason" in stderr
+        assert "held-out Spearman" in stderr
+        assert "12 docked, 2 rows with a reason" in stdout
+        assert "Single searches of one molecule differ by" in stdout
+        assert "is the best of 2 independent searches: as asked for" in stdout
+        assert "NOT redocked: there is no reference ligand" in stdout
+        assert "rejected: 1 SMILES does not parse, 1 no carbon" in stderr
+        assert "to a worker, ms" in stdout
         assert (
             "read again: 12 molecules from the folder, nothing docked anew, each with the same score"
-            in done.stdout
+            in stdout
         )
         written.append((out / "hits.csv").read_bytes())
         assert (out / "hits.sdf").stat().st_size > 1000
@@ -347,7 +363,7 @@ def test_a_wrong_command_exits_with_two(
 
 
 def test_what_is_left_out_at_the_pocket_is_said_first_and_last(
-    files: tuple[Path, Path], tmp_path: Path
+    in_threads: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     protein, library = files
     atoms = (("S", 2.8, 0.3, 10.6), ("O1", 4.2, 0.3, 10.6), ("O2", 2.3, 1.7, 10.6), ("O3", 2.3, -0.4, 11.8))
@@ -360,28 +376,29 @@ def test_what_is_left_out_at_the_pocket_is_said_first_and_last(
         + "END\n"
     )
     library.write_text("".join(FRAGMENTS.splitlines(keepends=True)[:3]))
-    done = command(
+    code = in_threads(
         "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "3", "--rounds", "0",
         "--workers", "1", "--out", str(tmp_path / "out"), "--searches", "1", "--evaluations", "3000",
-        "--final", "0", "--probes", "0", cwd=tmp_path,
+        "--final", "0", "--probes", "0",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = capsys.readouterr()
+    assert code == 0, done.err
     said = "WARNING: left out within 8 A of the box: SO4"
-    assert said in done.stderr
-    assert done.stderr.index(said) < done.stderr.index("molecules to screen")
-    assert said in done.stdout
+    assert said in done.err
+    assert done.err.index(said) < done.err.index("molecules to screen")
+    assert said in done.out
     assert "left out within 8 A of the box: SO4" in (tmp_path / "out" / "summary.json").read_text()
 
 
-def test_a_library_of_nonsense_ends_with_its_first_reason(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_library_of_nonsense_ends_with_its_first_reason(
+    in_threads: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     protein, library = files
     library.write_text("nonsense a\n[Na+].[Cl-] b\n")
-    done = command(
-        "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, cwd=tmp_path
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "No molecule of the library can be docked; the first row: SMILES does not parse" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert in_threads("--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX) == 1
+    done = capsys.readouterr()
+    assert "No molecule of the library can be docked; the first row: SMILES does not parse" in done.err
+    assert "Traceback" not in done.err
 
 
 def test_missing_packages_are_named_with_the_command_that_brings_them(

@@ -33,8 +33,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 def few_trees() -> Iterator[None]:
     """Forests of four trees in place of fifty: a validation grows a hundred forests, in most of its time.
 
-    Linear algebra has one thread: where several threads train at once, the first to end gives all of them back while
-    the others compute, and they spend more time with waiting for each other than with that.
+    Linear algebra has one thread throughout: a limit is that of the whole process, and the first of several threads
+    that train at once ends it for the others.
     """
     import sklearn.ensemble
     from threadpoolctl import threadpool_limits

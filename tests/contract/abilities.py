@@ -72,6 +72,10 @@ def _set_policy(ex: Executor) -> None:
 # the same for Dask, so on Ray it is one of the long tests.
 own_cluster = pytest.mark.own_cluster
 
+# A test that is expensive on clusters and asks there of what is the kernel's alone, or of a way that another test goes
+# there: the other backends show it, and on clusters it is one of the long tests.
+same_on_clusters = pytest.mark.same_on_clusters
+
 TABLE = {
     "local": Abilities(refuses=(_unknown_option("local"),)),
     "threads": Abilities(apart=False, refuses=(_unknown_option("threads"),)),

@@ -14,6 +14,7 @@ from cellmill import Executor, run_registry
 from cellmill.backends import KNOWN
 from tests.contract.abilities import ALL, TABLE, Abilities
 from tests.support import tasks
+from tests.support.dasks import fork_workers
 from tests.support.helpers import SECONDS
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is not asked of a backend, and until later what Dask shows for Ray; see `abilities`."""
+    """Leave out what is not asked of a backend, and until later what others show for clusters; see `abilities`."""
     items[:] = [item for item in items if not _senseless(item)]
     for item in items:
         call = getattr(item, "callspec", None)
-        on_ray = call is not None and call.params.get("backend") == "ray"
-        if on_ray and item.get_closest_marker("own_cluster") is not None:
+        where = call.params.get("backend") if call is not None else None
+        if (where == "ray" and item.get_closest_marker("own_cluster") is not None) or (
+            where in ("dask", "ray") and item.get_closest_marker("same_on_clusters") is not None
+        ):
             item.add_marker(pytest.mark.long)
 
 
@@ -45,6 +48,8 @@ def backend(request: pytest.FixtureRequest) -> str:
     package = TABLE[name].package
     if package is not None and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed: pip install 'cellmill[{name}]'")
+    if name == "dask":
+        fork_workers()
     return name
 
 

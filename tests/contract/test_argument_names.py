@@ -19,7 +19,7 @@ import pytest
 from cellmill import Executor, UsageError
 from cellmill.by_value import argument_names
 from cellmill.diagnostics import notices
-from tests.contract.abilities import Abilities, elsewhere
+from tests.contract.abilities import Abilities, elsewhere, own_cluster
 from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told
 
@@ -293,6 +293,7 @@ def test_shared_objects(ex: Executor, own: ModuleType) -> None:
         assert ex.submit(of_a_variable).result(SECONDS) == rate + 2 + 12
 
 
+@own_cluster
 @elsewhere
 def test_what_prepares_workers(another: Callable[..., Executor], able: Abilities, own: ModuleType) -> None:
     """An initializer with its arguments, and a call on each worker."""
@@ -337,6 +338,7 @@ def test_elements_whose_modules_stay_as_they_are(ex: Executor, own: ModuleType) 
         assert list(ex.map(rated, models())) == [2 + 2 + 3 * k for k in range(5)]
 
 
+@own_cluster
 @elsewhere
 def test_what_tasks_hand_on_imports_no_module(
     another: Callable[..., Executor], able: Abilities, own: ModuleType

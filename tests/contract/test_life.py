@@ -68,7 +68,7 @@ def test_nothing_is_left_of_executors(
     where = shared if backend == "ray" else backend
 
     def use() -> None:
-        one = Executor(able.workers, backend=where)
+        one = Executor(1 if able.outside else able.workers, backend=where)
         assert one.options(retries=1).submit(tasks.double, 2).result(SECONDS) == 4
         assert list(one.options(retries=1).map(tasks.double, range(3))) == [0, 2, 4]
         made.extend((weakref.ref(one), weakref.ref(one._backend)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.abilities import Abilities, later, own_cluster
+from tests.contract.abilities import Abilities, later, own_cluster, same_on_clusters
 from tests.support.helpers import Gate, start_script
 
 SECONDS = 120.0  # a cluster takes seconds to start and to end
@@ -41,7 +41,8 @@ class Program:
         self.folder = folder / "files"
         self.patience = SECONDS / 4 if able.outside else 5.0  # with a program that ends after Ctrl-C
         self.folder.mkdir()
-        where = (str(self.folder), backend, str(able.workers))
+        self.workers = 1 if able.outside else able.workers
+        where = (str(self.folder), backend, str(self.workers))
         self.process = start_script(folder, BEGIN + textwrap.indent(code, "    "), *where, *args)
 
     def wait_end(self) -> None:
@@ -70,8 +71,10 @@ class Program:
         return len(list(self.folder.iterdir()))
 
 
-def test_what_was_submitted_is_finished(tmp_path: Path, shared: str, able: Abilities, gate: Gate) -> None:
-    code = "for i in range(8): write(i, gate=sys.argv[4])"
+def test_what_was_submitted_and_a_map_that_was_not_read_are_finished(
+    tmp_path: Path, shared: str, able: Abilities, gate: Gate
+) -> None:
+    code = "for i in range(8): write(i, gate=sys.argv[4])\nresults = write.map(range(8, 108))"
     if not able.concurrent:
         gate.release(8)
     program = Program(tmp_path, shared, able, code, gate.folder)
@@ -79,7 +82,7 @@ def test_what_was_submitted_is_finished(tmp_path: Path, shared: str, able: Abili
     gate.release(8)
     err = program.finish()
     assert program.process.returncode == 0, err
-    assert program.files() == 8
+    assert program.files() == 108
 
 
 @later
@@ -88,7 +91,7 @@ def test_ctrl_c_ends_it(tmp_path: Path, backend: str, shared: str, able: Abiliti
     where = shared if backend == "ray" else backend  # on Dask the workers are ended, which others may use
     program = Program(tmp_path, where, able, code, gate.folder)
     program.wait_end()
-    gate.wait_started(able.workers)
+    gate.wait_started(program.workers)
     program.press_ctrl_c()
     err = program.finish()
     assert program.process.returncode == -signal.SIGINT, err
@@ -96,14 +99,14 @@ def test_ctrl_c_ends_it(tmp_path: Path, backend: str, shared: str, able: Abiliti
     assert program.files() == 0
 
 
-@own_cluster
+@same_on_clusters
 @later
 def test_a_program_that_ctrl_c_ended_finishes_nothing(
     tmp_path: Path, backend: str, able: Abilities, gate: Gate
 ) -> None:
     code = "for i in range(8): last = write(i, gate=sys.argv[4])\nprint('waits', flush=True)\nlast.result()"
     program = Program(tmp_path, backend, able, code, gate.folder)
-    gate.wait_started(able.workers)
+    gate.wait_started(program.workers)
     assert program.process.stdout is not None
     assert program.process.stdout.readline() == "waits\n"
     program.process.send_signal(signal.SIGINT)
@@ -111,14 +114,6 @@ def test_a_program_that_ctrl_c_ended_finishes_nothing(
     assert program.process.returncode == -signal.SIGINT, err
     assert "KeyboardInterrupt" in err
     assert program.files() == 0
-
-
-@own_cluster
-def test_a_map_that_was_not_read_is_finished(tmp_path: Path, shared: str, able: Abilities) -> None:
-    program = Program(tmp_path, shared, able, "results = write.map(range(100))")
-    err = program.finish()
-    assert program.process.returncode == 0, err
-    assert program.files() == 100
 
 
 @own_cluster
@@ -159,16 +154,15 @@ threading._register_atexit(begun.set)
 
 @own_cluster
 @later
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_map_that_was_begun_does_not_hold_up_the_end(
-    tmp_path: Path, shared: str, able: Abilities, kept: bool
-) -> None:
+def test_a_map_that_was_begun_does_not_hold_up_the_end(tmp_path: Path, shared: str, able: Abilities) -> None:
     """The rest cannot be read any more, whether a variable still refers to it or not."""
-    code = "each = write.map(range(20_000))\nnext(each)\n" if kept else "next(write.map(range(20_000)))\n"
+    code = "next(write.map(range(20_000)))\neach = write.map(range(20_000, 40_000))\nnext(each)\n"
     program = Program(tmp_path, shared, able, code)
     err = program.finish()
     assert (program.process.returncode, err) == (0, "")
-    assert 0 < program.files() < 20_000
+    of_kept = sum(int(file.name) >= 20_000 for file in program.folder.iterdir())
+    assert 0 < of_kept < 20_000
+    assert 0 < program.files() - of_kept < 20_000
 
 
 OPEN_FILE = """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
-from tests.contract.abilities import elsewhere, own_cluster
+from tests.contract.abilities import elsewhere, own_cluster, same_on_clusters
 from tests.support.helpers import SECONDS
 
 
@@ -61,7 +61,9 @@ def test_decimal_context(ex: Executor) -> None:
     assert list(ex.map(precision, range(10))) == [outside] * 10
 
 
+@same_on_clusters
 def test_configuration_of_scikit_learn(ex: Executor) -> None:
+    """Its import takes each worker seconds; to clusters it travels as the settings of NumPy and decimals do."""
     sklearn = pytest.importorskip("sklearn")
     outside = output_of_estimators()
     with sklearn.config_context(transform_output="pandas"):

@@ -37,36 +37,8 @@ def told(folder: Path, backend: str, body: str) -> list[str]:
 
 
 @own_cluster
-def test_a_failure_not_asked_for_is_told_once(tmp_path: Path, backend: str) -> None:
-    body = """
-def alone(x, name): raise KeyError(name)
-def halves(items): return [1 // x for x in items]
-cellmill.parallel(alone, executor=ex)(3, "a.csv")
-kept = [f(2 * i + 1) for i in range(5)]
-for i in range(5): ex.submit(odd, i)
-concurrent.futures.wait([kept[0]])
-assert kept[0].done()
-chain = f(2, f(2, cellmill.parallel(chained, executor=ex)()))
-concurrent.futures.wait([chain])
-batch = cellmill.parallel(halves, batch=True, executor=ex)
-batch(0)
-assert batch(1).result() == 1
-"""
-    lines = told(tmp_path, backend, body)
-    (alone,) = [line for line in lines if "alone(3, 'a.csv')" in line]
-    assert "failed, and its result was not asked for: KeyError: 'a.csv'." in alone
-    assert ".result()" in alone
-    (several,) = [line for line in lines if "of odd failed" in line]
-    assert several.startswith(
-        "cellmill: 7 tasks of odd failed, and their results were not asked for; first odd("
-    )
-    assert sum("the first" in line for line in lines) == 1
-    assert sum("ZeroDivisionError" in line for line in lines) == 1
-    assert len(lines) == 4
-
-
-@own_cluster
-def test_what_was_asked_for_or_handled_is_not_told(tmp_path: Path, backend: str) -> None:
+def test_a_failure_not_asked_for_is_told_once_and_no_other(tmp_path: Path, shared: str) -> None:
+    """Of one function 7 were not asked for, and several were asked for or handled."""
     body = """
 try: f(1).result()
 except ValueError: pass
@@ -85,5 +57,28 @@ first = f(1)
 end = f(2, first)
 try: end.result()
 except cellmill.DependencyError: pass
+
+def alone(x, name): raise KeyError(name)
+def halves(items): return [1 // x for x in items]
+cellmill.parallel(alone, executor=ex)(3, "a.csv")
+kept = [f(2 * i + 1) for i in range(5)]
+for i in range(5): ex.submit(odd, i)
+concurrent.futures.wait([kept[0]])
+assert kept[0].done()
+chain = f(2, f(2, cellmill.parallel(chained, executor=ex)()))
+concurrent.futures.wait([chain])
+batch = cellmill.parallel(halves, batch=True, executor=ex)
+batch(0)
+assert batch(1).result() == 1
 """
-    assert told(tmp_path, backend, body) == []
+    lines = told(tmp_path, shared, body)
+    (alone,) = [line for line in lines if "alone(3, 'a.csv')" in line]
+    assert "failed, and its result was not asked for: KeyError: 'a.csv'." in alone
+    assert ".result()" in alone
+    (several,) = [line for line in lines if "of odd failed" in line]
+    assert several.startswith(
+        "cellmill: 7 tasks of odd failed, and their results were not asked for; first odd("
+    )
+    assert sum("the first" in line for line in lines) == 1
+    assert sum("ZeroDivisionError" in line for line in lines) == 1
+    assert len(lines) == 4

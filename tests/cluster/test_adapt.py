@@ -49,7 +49,7 @@ def test_adaptive_workers_come_for_what_waits_and_go_when_it_is_done(cluster: An
 
 
 def test_a_cluster_of_dask_jobqueue_adapts(gate: Gate) -> None:
-    """Its jobs are processes of this machine."""
+    """Its jobs are scripts, which its local kind starts by itself, without a batch system."""
     pytest.importorskip("dask_jobqueue", reason="pip install dask-jobqueue")
     from dask_jobqueue.local import LocalCluster
 
@@ -58,11 +58,13 @@ def test_a_cluster_of_dask_jobqueue_adapts(gate: Gate) -> None:
     ) as made:
         made.adapt(minimum=0, maximum=2, interval="100ms", target_duration="1s")
         with Executor(backend=made) as ex:
+            assert sum(ex.map(tasks.double, range(1000))) == 999_000
             held = [ex.submit(tasks.hold, gate.folder, i) for i in range(6)]
             gate.wait_started(2)
             gate.release(6)
             assert [future.result(SECONDS) for future in held] == list(range(6))
             until(lambda: not made.scheduler.workers)
+        assert made.status.name == "running"
 
 
 def _counted(folder: str) -> int:

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -297,26 +296,6 @@ def test_workers_that_go() -> None:
         assert time.monotonic() - begun < SECONDS  # it does not wait for the other one
 
 
-def test_nothing_of_ours_outlives_the_kernel(tmp_path: Path) -> None:
-    script = tmp_path / "kernel.py"
-    script.write_text(
-        "import os, sys, time, cellmill\n"
-        "if __name__ == '__main__':\n"
-        "    from cellmill.backends.cluster.values import folders\n"
-        "    ex = cellmill.Executor(1, backend='dask')\n"
-        "    value = ex.submit(bytes, 10_000_000)\n"
-        "    print(ex.submit(os.getpid).result(60), *folders._guards, flush=True)\n"
-        "    time.sleep(1000)\n"
-    )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as kernel:
-        assert kernel.stdout is not None
-        worker, *folders = kernel.stdout.readline().split()
-        assert all(os.path.isdir(folder) for folder in folders)
-        assert any(os.listdir(folder) for folder in folders if "cellmill-values" in folder)
-        kernel.kill()
-    _comes(lambda: not any(map(os.path.exists, [f"/proc/{worker}", *folders])))
-
-
 def test_memory_of_a_foreign_cluster(client: Any) -> None:
     """Only its owner knows how much there is."""
     with Executor(1, backend=client) as ex:
@@ -344,23 +323,6 @@ def test_options_that_a_cluster_does_not_have(client: Any) -> None:
         Executor(1, backend="dask", memory_limt="1GB")
     with pytest.raises(TypeError, match="for a cluster that is there"):
         Executor(1, backend=client, memory_limit="1GB")
-
-
-def test_a_cluster_of_dask_jobqueue() -> None:
-    """Its jobs are scripts, which its local kind starts by itself, without a batch system."""
-    pytest.importorskip("dask_jobqueue", reason="pip install dask-jobqueue")
-    from dask_jobqueue.local import LocalCluster
-
-    with LocalCluster(
-        cores=1, processes=1, memory="1GB", scheduler_options={"dashboard_address": None}
-    ) as made:
-        made.scale(jobs=1)
-        with Executor(backend=made) as executor:
-            assert executor.submit(tasks.double, 2).result(SECONDS) == 4
-            assert sum(executor.map(tasks.double, range(1000))) == 999_000
-            made.scale(jobs=2)
-            _comes(lambda: len(executor.workers()) == 2)
-        assert made.status.name == "running"
 
 
 def _filled(array: Any) -> tuple[int, Any]:

@@ -56,7 +56,7 @@ platform.python_version_tuple = lambda: ("3", "2", "1")
 def client() -> Iterator[Any]:
     """A cluster that Cellmill did not start, without workers."""
     with (
-        local_cluster(n_workers=0, host="127.0.0.1") as made,
+        local_cluster(n_workers=0, threads_per_worker=3, host="127.0.0.1") as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         yield client
@@ -99,6 +99,15 @@ def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
             process.wait(SECONDS)
         finally:
             process.kill()
+
+
+@pytest.fixture
+def address(client: Any) -> str:
+    """Of a worker of the cluster: a process of three threads, with a nanny."""
+    client.cluster.scale(1)
+    client.wait_for_workers(1, timeout=2 * SECONDS)
+    (found,) = client.scheduler_info(n_workers=-1)["workers"]
+    return str(found)
 
 
 @contextlib.contextmanager
@@ -150,13 +159,12 @@ def test_workers_that_cannot_run_packs_are_left_alone(
 
 @pytest.mark.parametrize("how", ["not allowed", "others are there", "on another machine"])
 def test_a_task_that_does_not_end_harms_nobody(
-    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+    client: Any, address: str, gate: Gate, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process that others use, its thread is left alone; what runs in other threads there runs on."""
     allowed = how == "others are there"
     if how == "on another machine":  # where it is not seen which task runs
         monkeypatch.setattr(clocks, "boot", lambda: "this machine, for the kernel alone")
-    address = worker("shared", "--nanny", "--nthreads", "3")
     pid = client.run(os.getpid)[address]
     theirs, ours = Gate(_folder(tmp_path, "theirs")), Gate(_folder(tmp_path, "ours"))
     data = client.scatter([1, 2])
@@ -186,10 +194,9 @@ def test_a_task_that_does_not_end_harms_nobody(
 
 
 def test_a_process_may_be_ended_where_nobody_else_is(
-    client: Any, worker: StartWorker, gate: Gate, tmp_path: Path
+    client: Any, address: str, gate: Gate, tmp_path: Path
 ) -> None:
     ours = Gate(_folder(tmp_path, "ours"))
-    address = worker("alone", "--nanny", "--nthreads", "2")
     pid = client.run(os.getpid)[address]
     with Executor(backend=client, end_workers=True) as ex:
         beside = ex.submit(_counted, ours.folder)
@@ -267,10 +274,9 @@ def _state(dask_worker: Any = None) -> dict[str, Any]:
 
 
 def test_a_worker_is_left_as_it_was_found(
-    client: Any, worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: Any, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """By several lanes of two executors, each of which sees what the others have changed."""
-    address = worker("shared", "--no-nanny", "--nthreads", "3")
     client.run(_load)
     before = client.run(_state)[address]
     limit = sys.getrecursionlimit()
@@ -311,13 +317,12 @@ def _load() -> None:
     import cellmill.backends.cluster.remote.entry  # noqa: F401
 
 
-def test_settings_of_a_workers_own_hold_in_tasks(client: Any, worker: StartWorker, tmp_path: Path) -> None:
+def test_settings_of_a_workers_own_hold_in_tasks(client: Any, address: str, tmp_path: Path) -> None:
     """Those that travel to no process of others: RDKit's, the folder of tempfile, the time limit of sockets."""
     pytest.importorskip("rdkit.Chem")
-    address = worker("shared", "--no-nanny", "--nthreads", "2")
     client.run(_set, str(tmp_path))
     with Executor(backend=client) as ex:
-        assert ex.run_on_workers(_set_here) == [(str(tmp_path), 7.5, False)] * 2
+        assert ex.run_on_workers(_set_here) == [(str(tmp_path), 7.5, False)] * 3
         assert set(ex.map(_set_here, range(20))) == {(str(tmp_path), 7.5, False)}
     assert client.run(_set_here)[address] == (str(tmp_path), 7.5, False)
 

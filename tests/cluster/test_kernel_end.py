@@ -16,6 +16,7 @@ SOON = 15.0  # seconds: on a busy machine each process takes its time to be sche
 
 
 def test_a_worker_of_dask_that_keeps_the_gil(tmp_path: Path) -> None:
+    """With the files of large values."""
     pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
     code = """
         import ctypes, os, subprocess, sys, time, cellmill
@@ -26,17 +27,25 @@ def test_a_worker_of_dask_that_keeps_the_gil(tmp_path: Path) -> None:
             ctypes.PyDLL(None).sleep(1000)  # PyDLL keeps the GIL: no thread of Python's runs meanwhile
 
         if __name__ == "__main__":
+            from cellmill.backends.cluster.values import folders
             ex = cellmill.Executor(1, backend="dask")
+            value = ex.submit(bytes, 10_000_000)
+            print(ex.submit(os.getpid).result(60), *folders._guards, flush=True)
             ex.submit(deaf, sys.argv[1])
             time.sleep(1000)
     """
     told = tmp_path / "told"
     with start_script(tmp_path, code, str(told)) as kernel:
+        assert kernel.stdout is not None
+        worker, *folders = kernel.stdout.readline().split()
+        assert all(os.path.isdir(folder) for folder in folders)
+        assert any(os.listdir(folder) for folder in folders if "cellmill-values" in folder)
         child = until(lambda: told.exists() and told.read_text())
         everything = processes(kernel.pid)
-        assert int(child) in everything
+        assert {int(child), int(worker)} <= everything.keys()
         kernel.kill()
         assert not left_of(set(everything), SOON)
+        until(lambda: not any(map(os.path.exists, folders)))
 
 
 def test_a_bridge_to_ray_that_keeps_the_gil(tmp_path: Path) -> None:

@@ -213,8 +213,15 @@ def _finds(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-@pytest.mark.parametrize("where", ["here", "elsewhere"])
-@pytest.mark.parametrize("backend", ["dask", "ray"])
+@pytest.mark.parametrize(
+    ("backend", "where"),
+    [
+        ("dask", "here"),
+        ("dask", "elsewhere"),
+        pytest.param("ray", "here", marks=pytest.mark.long),  # where packages are is asked in the same way
+        ("ray", "elsewhere"),
+    ],
+)
 def test_packages_that_workers_lack(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, package: Path, backend: str, where: str
 ) -> None:

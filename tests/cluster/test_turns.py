@@ -249,7 +249,7 @@ def _found(dask_worker: Any = None) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("own", ["own", "plain"])
+@pytest.mark.parametrize("own", ["own", pytest.param("plain", marks=pytest.mark.long)])
 def test_two_kernels_in_folders_of_their_own(client: Any, tmp_path: Path, own: str) -> None:
     """With modules of the same names in both: neither finds anything of the other's, and Dask's tasks of neither."""
     before = client.run(_found)

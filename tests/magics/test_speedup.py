@@ -305,23 +305,9 @@ drawing.start()
 """
 
 
-def test_draws_of_a_clusters_client_are_not_taken_for_those_of_items(notebook: Notebook) -> None:
-    cell = "%%speedup -> report\nout = [sum(range(400_000)) for x in range(12)]"
-    notebook.run(THREAD).ok()
-    notebook.run("import cellmill\n%cellmill backend dask").ok()
-    try:
-        notebook.run(cell).ok()
-        assert notebook.value("report.findings[0].verdict") == "'unproven'"
-        assert "which the cluster's client in this kernel may have done" in notebook.value("repr(report)")
-        notebook.run(cell.replace("sum(", "draw() + sum(")).ok()
-        assert notebook.value("report.findings[0].verdict") == "'impossible'"
-    finally:
-        notebook.run("ended.set(); drawing.join()").ok()
-        notebook.run("%cellmill backend local").ok()
-        notebook.run("%cellmill workers 2").ok()
-
-
-def test_on_a_cluster_it_tells_what_it_measures_by(notebook: Notebook) -> None:
+def test_on_a_cluster_it_tells_what_it_measures_by_and_takes_no_draws_of_its_client_for_those_of_items(
+    notebook: Notebook,
+) -> None:
     notebook.run("import cellmill\n%cellmill backend dask").ok()
     try:
         before = int(notebook.value("cellmill.default_executor().stats().submitted"))
@@ -332,6 +318,15 @@ def test_on_a_cluster_it_tells_what_it_measures_by(notebook: Notebook) -> None:
         count = int(notebook.value("cellmill.default_executor().stats().submitted")) - before
         assert count == int(said[1].replace(",", ""))
         assert notebook.value("len(cellmill.runs())") == runs
+
+        cell = "%%speedup -> report\nout = [sum(range(400_000)) for x in range(12)]"
+        notebook.run(THREAD).ok()
+        notebook.run(cell).ok()
+        assert notebook.value("report.findings[0].verdict") == "'unproven'"
+        assert "which the cluster's client in this kernel may have done" in notebook.value("repr(report)")
+        notebook.run(cell.replace("sum(", "draw() + sum(")).ok()
+        assert notebook.value("report.findings[0].verdict") == "'impossible'"
     finally:
+        notebook.run("if 'ended' in globals(): ended.set(); drawing.join()").ok()
         notebook.run("%cellmill backend local").ok()
         notebook.run("%cellmill workers 2").ok()

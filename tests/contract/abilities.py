@@ -68,8 +68,9 @@ def _set_policy(ex: Executor) -> None:
     ex.policy = "random"
 
 
-# A test that starts a cluster of its own. Ray takes many seconds for one; what such a test asks of the kernel's side is
-# the same for Dask, so on Ray it is one of the long tests.
+# A test that starts a cluster of its own, or loses workers where others do already. Ray takes many seconds for one, and
+# several for each worker; what such a test asks of the kernel's side is the same for Dask, so on Ray it is one of the
+# long tests.
 own_cluster = pytest.mark.own_cluster
 
 # A test that is expensive on clusters and asks there of what is the kernel's alone, or of a way that another test goes

@@ -14,7 +14,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import Abilities, elsewhere, later
+from tests.contract.abilities import Abilities, elsewhere, later, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS, comes_down
 
@@ -111,6 +111,7 @@ def test_run_on_workers(ex: Executor, able: Abilities) -> None:
         ex.run_on_workers(tasks.fail)
 
 
+@own_cluster
 @elsewhere
 def test_run_on_workers_that_die(ex: Executor) -> None:
     """A worker started under a dead one's number does not answer for it, and is not waited for."""

@@ -13,7 +13,7 @@ import cellmill
 from cellmill import Executor
 from cellmill.history import Runs
 from tests.contract import work
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import elsewhere, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -38,6 +38,7 @@ def test_only_the_culprit_is_lost(ex: Executor) -> None:
     assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
 
 
+@own_cluster
 def test_one_element_of_a_map(ex: Executor) -> None:
     results = list(ex.map(work.leave_at, range(20), [13] * 20, return_exceptions=True))
     error = results.pop(13)
@@ -49,6 +50,7 @@ def test_one_element_of_a_map(ex: Executor) -> None:
     assert "1 (1 lost)" in repr(Runs([record]))
 
 
+@own_cluster
 def test_a_lost_task_can_be_retried(ex: Executor, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = str(tmp_path_factory.mktemp("calls"))
 

@@ -10,19 +10,14 @@ def fork_workers() -> None:
     """Have the clusters of this process fork their workers from a process that has imported Dask.
 
     A worker that imports Dask itself, as those of users and of the programs that tests start do, takes the processor a
-    second and a half: for most tests that is all of their cost. Ticks tell when an event loop is late, for Dask's log.
+    second and a half: for most tests that is all of their cost.
     """
     import dask
     from distributed import utils
 
     utils._forkserver_preload_set = True  # Dask's own preload has pandas
     multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", "pandas"])
-    dask.config.set(
-        {
-            "distributed.worker.multiprocessing-method": "forkserver",
-            "distributed.admin.tick.interval": "500ms",
-        }
-    )
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 
 
 def local_cluster(**options: Any) -> Any:

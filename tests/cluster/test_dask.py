@@ -318,6 +318,30 @@ def _resources() -> Any:
     return distributed.get_worker().state.total_resources
 
 
+def test_a_seeded_task_draws_beside_dask(client: Any) -> None:
+    """Dask samples what it measures and compresses, in other threads of the worker."""
+
+    def drawn(lists: int) -> tuple[float, float]:
+        import random
+
+        from dask.sizeof import sizeof
+        from distributed.protocol.compression import randint
+
+        first = random.random()
+        for _ in range(lists):
+            sizeof(list(range(50)))
+            randint(1, 9)
+        return first, random.random()
+
+    with Executor(backend=client) as ex:
+        found = []
+        for lists in (0, 3):
+            cellmill.seed(5)
+            found.append(ex.submit(drawn, lists).result(SECONDS))
+        cellmill.seed(None)
+    assert found[0] == found[1]
+
+
 def test_options_that_a_cluster_does_not_have(client: Any) -> None:
     with pytest.raises(TypeError, match=r"no option 'memory_limt'\. Did you mean 'memory_limit'"):
         Executor(1, backend="dask", memory_limt="1GB")

@@ -32,6 +32,7 @@ from . import kept, measure, modules
 from .aside import take_place, wait_aside
 from .chunks import NO_ELEMENT, run_chunk
 from .context import RemoteContext
+from .engine_draws import give_engine_a_stream
 from .functions import KnownFunctions
 from .imports import wait_for_imports
 from .output import OutputCapture
@@ -331,6 +332,8 @@ class RemoteRunner:
             self.page = told
         in_caller = settings["process"] == measure.process()
         self.context.settle_in(self._token, settings["context"], None if in_caller else settings["base"])
+        if not in_caller:
+            give_engine_a_stream()
         if settings["alone"] and not in_caller:
             # the cluster's own code may draw from the stream of random meanwhile
             stream_looks.looked_at = frozenset((stream_looks.NUMPY,))

@@ -1,7 +1,7 @@
 """A stream for what Dask draws in the other threads of a worker.
 
-It samples lists to tell their sizes, and payloads before it compresses them. Drawn from the stream of `random`, that would
-take numbers from a seeded task that runs meanwhile.
+It samples lists to tell their sizes, and payloads before it compresses them. Drawn from the stream of `random`, that
+would take numbers from a seeded task that runs meanwhile.
 """
 
 from __future__ import annotations

@@ -71,6 +71,14 @@ def decorated(x):
     return x + limit
 
 below = bare(lambda x: limit - x)
+
+def adder(n):
+    return lambda x: x + n + limit
+
+add = adder(3)
+
+def added(x):
+    return add(x)
 """
 
 
@@ -151,6 +159,21 @@ def test_functions_that_others_of_the_module_have_made(fresh: Executor, own: Mod
         )
         for each in (own.decorated, own.below):
             assert fresh.submit(each, 9).result(SECONDS) == each(9)
+
+
+def test_a_function_that_was_made_with_other_constants(fresh: Executor, own: ModuleType) -> None:
+    """Both have one code, and the name of neither is that of the module's."""
+
+    def both(x: int) -> tuple[Any, Any]:
+        return own.add(x), own.added(x)
+
+    for n in (3, 99):
+        if n != 3:
+            own.add = own.adder(n)
+        for limit in (1, 20):
+            own.limit = limit
+            assert fresh.submit(both, 5).result(SECONDS) == both(5) == (5 + n + limit,) * 2
+            assert fresh.submit(own.added, 5).result(SECONDS) == own.added(5)
 
 
 def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:

@@ -45,6 +45,7 @@ _CHANGES = (  # of a module $m, whose file is $file; $o: a function of it, $c: a
     *("$m.TABLE.append($n)", "$m.$o = lambda x: ('mine', x, $n)", "$m.$c.of = lambda self, x: (x, $n)"),
     *("$m.$c.rate = $n", "remove('$file')", "$anew", "os.chdir(folder('two'))", "os.chdir(folder('one'))"),
     *("%autoreload 0", "%autoreload 1", "%autoreload 2", "%autoreload 3"),
+    "$m.add = $m.make_adder($n)",
 )
 # Tasks that have not begun see these: whether they have is a matter of time.
 _OF_WAITING = ("write(", "load_again(", "remove(", ".pop(", "chdir(", "%autoreload")

@@ -29,6 +29,7 @@ from .pickling import dumps
 from .references import (
     ABSENT,
     attributes_stored,
+    cell_value,
     helpers_of,
     importable,
     imported_modules,
@@ -290,7 +291,16 @@ def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
         return True
     if importable(value):
         return where != (module.__name__, name)
-    return is_of_before(module, name, value)
+    return is_of_before(module, name, value) or is_made_of_constants(value)
+
+
+def is_made_of_constants(value: Any) -> bool:
+    """Whether it is a function that another one has made (``add = make_adder(3)``), by what that was given: with other
+    numbers and texts it is another function, which nothing else shows.
+    """
+    if type(value) is not types.FunctionType or not value.__closure__ or importable(value):
+        return False
+    return CONSTANTS.issuperset(type(cell_value(cell)) for cell in value.__closure__)
 
 
 def is_of_before(module: types.ModuleType, name: str, value: Any) -> bool:

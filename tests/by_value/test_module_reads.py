@@ -18,6 +18,7 @@ from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told, told
 
 SOURCE = """
+import functools
 from os.path import join
 limit = 1
 
@@ -77,8 +78,33 @@ def adder(n):
 
 add = adder(3)
 
-def added(x):
-    return add(x)
+def noting(function):
+    seen = []
+    def inner(x):
+        return function(x), len(seen)
+    return inner
+
+def scaled(factor):
+    def decorate(function):
+        @functools.wraps(function)
+        def inner(x):
+            return factor * function(x)
+        return inner
+    return decorate
+
+@scaled(3)
+def wrapped(x):
+    return x + 1
+
+def made(n):
+    class Made:
+        number = n
+    return Made
+
+Made = made(1)
+
+def all_of(x):
+    return add(x), decorated(x), wrapped(x), Made.number
 """
 
 
@@ -161,19 +187,30 @@ def test_functions_that_others_of_the_module_have_made(fresh: Executor, own: Mod
             assert fresh.submit(each, 9).result(SECONDS) == each(9)
 
 
-def test_a_function_that_was_made_with_other_constants(fresh: Executor, own: ModuleType) -> None:
-    """Both have one code, and the name of neither is that of the module's."""
+@pytest.mark.parametrize(
+    "change",
+    [
+        "own.add = own.adder(99)",
+        "own.add = own.noting(own.add)",
+        "own.decorated = own.bare(own.twice)",
+        "own.wrapped = own.scaled(5)(own.twice)",
+        "own.wrapped = own.scaled(5)(own.wrapped.__wrapped__)",
+        "own.Made = own.made(7)",
+    ],
+)
+def test_what_functions_of_the_module_make_anew(fresh: Executor, own: ModuleType, change: str) -> None:
+    """It has the code of what the file makes, and may have its name."""
 
-    def both(x: int) -> tuple[Any, Any]:
-        return own.add(x), own.added(x)
+    def whole(x: int) -> tuple[Any, ...]:
+        return own.add(x), own.decorated(x), own.wrapped(x), own.Made.number, *own.all_of(x)
 
-    for n in (3, 99):
-        if n != 3:
-            own.add = own.adder(n)
-        for limit in (1, 20):
-            own.limit = limit
-            assert fresh.submit(both, 5).result(SECONDS) == both(5) == (5 + n + limit,) * 2
-            assert fresh.submit(own.added, 5).result(SECONDS) == own.added(5)
+    before = whole(5)
+    assert fresh.submit(whole, 5).result(SECONDS) == before
+    exec(change, {"own": own})
+    for limit in (1, 20):
+        own.limit = limit
+        assert fresh.submit(whole, 5).result(SECONDS) == whole(5) != before
+        assert fresh.submit(own.all_of, 5).result(SECONDS) == own.all_of(5)
 
 
 def test_a_module_that_the_function_finds_by_a_text(fresh: Executor, own: ModuleType) -> None:

@@ -31,6 +31,7 @@ LAYERS = [
         "diagnostics.blame",
         "process_context.interrupts",
         "by_value.import_log",
+        "by_value.bindings",
         "by_value.module_sources",
         "cell_output.origin",
         "cell_output.listeners",

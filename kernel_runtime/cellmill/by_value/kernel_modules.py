@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..process_context.modules_by_file import ModuleFile, module_file, module_of_text
+from . import bindings
 from .import_log import Imported, Version, users_own, version_of
 from .module_sources import Source, digest_of, is_made_of, process_began, text_of
 
@@ -47,6 +48,7 @@ class _Held:
 
     def renew(self, version: Version) -> None:
         """The module is that of the file as it is now: its text is kept, as the file may be edited later."""
+        bindings.note(self.name)
         self.version = version
         text = text_of(self.path)
         self.text = text if version_of(self.path) == version else None

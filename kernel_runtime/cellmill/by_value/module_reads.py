@@ -21,6 +21,7 @@ from typing import Any
 from ..diagnostics import notices
 from ..errors import in_words
 from . import replacements
+from .bindings import is_bound_anew
 from .brought import Gone, ModuleNamed, Reads
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
@@ -29,7 +30,6 @@ from .pickling import dumps
 from .references import (
     ABSENT,
     attributes_stored,
-    cell_value,
     helpers_of,
     importable,
     imported_modules,
@@ -291,16 +291,7 @@ def set_anew(module: types.ModuleType, name: str, value: Any) -> bool:
         return True
     if importable(value):
         return where != (module.__name__, name)
-    return is_of_before(module, name, value) or is_made_of_constants(value)
-
-
-def is_made_of_constants(value: Any) -> bool:
-    """Whether it is a function that another one has made (``add = make_adder(3)``), by what that was given: with other
-    numbers and texts it is another function, which nothing else shows.
-    """
-    if type(value) is not types.FunctionType or not value.__closure__ or importable(value):
-        return False
-    return CONSTANTS.issuperset(type(cell_value(cell)) for cell in value.__closure__)
+    return is_of_before(module, name, value) or is_bound_anew(module, name, value)
 
 
 def is_of_before(module: types.ModuleType, name: str, value: Any) -> bool:

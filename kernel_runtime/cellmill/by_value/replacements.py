@@ -13,6 +13,7 @@ import types
 from importlib.machinery import SourceFileLoader
 from typing import Any
 
+from .bindings import is_bound_anew
 from .import_log import users_own, version_of
 
 MAINS = frozenset(("__main__", "__mp_main__"))
@@ -54,8 +55,9 @@ def is_replacement(function: types.FunctionType) -> bool:
     if made_in in MAINS:
         return True
     module = sys.modules.get(named)
-    if _is_users(module):
-        return is_other_than_defined(module, function.__qualname__, function)
+    if module is not None and _is_users(module):
+        name = function.__qualname__
+        return is_other_than_defined(module, name, function) or is_bound_anew(module, name, function)
     return _is_users(sys.modules.get(made_in))  # packages do not import modules of the user's
 
 

@@ -50,6 +50,7 @@ class StaleModules:
         self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
         self._count = 0  # of modules in this process then
         self._generation = 0  # of the user's own ones then
+        kernel_modules.modules.note()  # what their names are bound to, before these may be bound anew
         self._loads = len(kernel_modules.modules.loaded)  # that this pool has acted upon; several pools look
 
     def hear(self, worker: int, inherited: bool, imported: Iterable[Imported]) -> None:

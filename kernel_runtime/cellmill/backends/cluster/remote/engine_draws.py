@@ -39,5 +39,5 @@ def give_engine_a_stream() -> None:
         for key, value in list(held.items()):
             if value is random:
                 held[key] = _random
-            elif getattr(value, "__self__", None) is random._inst:  # type: ignore[attr-defined]
+            elif getattr(value, "__self__", None) is random._inst:
                 held[key] = getattr(_stream, value.__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 import time
@@ -155,10 +154,9 @@ def test_a_slow_loop_in_the_kernel_leaves_workers_idle(ex: Executor) -> None:
 
 
 def packing_is_told(found: Any) -> None:
-    """As the reason, where it is the largest: on a busy machine the kernel may wait as long for its turn."""
+    """On a busy machine the kernel waits for its turn as long as it packs."""
     assert found.reasons.packing > found.idle / 4
-    told = "idle while the kernel packed arguments" in found.sentence
-    assert told == (found.reasons.packing == max(dataclasses.astuple(found.reasons)))
+    assert "idle while the kernel packed arguments" in found.sentence
 
 
 def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:

@@ -99,7 +99,8 @@ def test_memory_of_a_function_and_over_time(executor: Executor, tmp_path: Path) 
     gate.touch()
     assert [*of_large, *of_small] == [BLOCK, None]
     peaks = {run.name: run.memory or 0 for run in cellmill.runs()[-2:]}
-    assert peaks["large"] >= BLOCK > peaks["small"] > MEGABYTE
+    assert peaks["small"] > MEGABYTE
+    assert peaks["large"] - peaks["small"] > 0.8 * BLOCK  # both have what their process had before
     assert "MB" in repr(cellmill.runs())
     section = JourneySection()
     journeys = until(lambda: (frame := section.frame(executor)) and len(frame["functions"]) == 2 and frame)
@@ -128,9 +129,15 @@ def usage(executor: Executor, run: int) -> None:
         assert answer["request"] == 7
         assert len(answer["time"]) == len(answer["cpu"]) == len(answer["memory"]) > 0
         most.append(max(array("d", answer["memory"])))  # NaN has no place here: it is a size that was read
-    assert min(most) < BLOCK <= max(most)
+    assert max(most) - min(most) > 0.8 * BLOCK
     with pytest.raises(UsageError, match="whole numbers"):
         commands.obey({**command, "worker": "1"}, executor)
+
+
+def declared(executor: Executor) -> set[int | None]:
+    """What the tasks that run declare, as the panel is told."""
+    frame: Any = WorkersSection().frame(executor)
+    return {worker["declared"] for worker in frame["workers"]} if frame else set()
 
 
 def test_a_task_near_its_declared_memory(executor: Executor, tmp_path: Path) -> None:
@@ -139,8 +146,7 @@ def test_a_task_near_its_declared_memory(executor: Executor, tmp_path: Path) -> 
     far = executor.options(memory="3GB").submit(small, str(gate))
     said = until(lambda: (words := str(cellmill.why(near))) and "the task declares" in words and words)
     assert "It does not wait" in said
-    frame: Any = until(lambda: WorkersSection().frame(executor))
-    assert {w["declared"] for w in frame["workers"]} == {BLOCK, 3 * 10**9}
+    until(lambda: declared(executor) == {BLOCK, 3 * 10**9})
     gate.touch()
     assert near.result(SECONDS) == BLOCK
     far.result(SECONDS)

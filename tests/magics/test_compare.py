@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.support.notebook import Notebook
 
 DEFINE = """%%parallel
@@ -26,7 +28,8 @@ def test_two_cells_before_and_after_an_edit(notebook: Notebook) -> None:
     sentence = output.text.splitlines()[0]
     assert sentence.startswith(f"In [{after}] took ")
     assert f"than In [{before}] (" in sentence
-    assert "f 3.0x faster per task (95 % interval" in sentence or "f 2.9x faster" in sentence
+    # it sleeps a third as long, and wakes late on a busy machine
+    assert re.search(r"f (2\.[5-9]|3\.0)x faster per task \(95 % interval", sentence), sentence
     code = [line.split()[-1] for line in output.text.splitlines() if line.startswith("its code")]
     assert code == ["differs", "same"]
     assert "<table>" in output.result["text/html"]

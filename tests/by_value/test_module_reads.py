@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
+from cellmill.by_value import kernel_modules
 from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told, told
 
@@ -168,6 +169,14 @@ def test_names_that_are_deleted_before_any_task_has_read_them(fresh: Executor, o
         fresh.submit(lambda: own.thrice(1)).result(SECONDS)
     own.limit, own.Scale.factor = 5, 6
     assert [fresh.submit(each, 9).result(SECONDS) for each in (own.limited, scaled)] == [5, 54]
+
+
+def test_a_name_that_is_deleted_when_the_file_is_gone(fresh: Executor, own: ModuleType) -> None:
+    kernel_modules.modules.note()  # as at the end of each cell
+    Path(str(own.__file__)).unlink()
+    del own.limit
+    with pytest.raises(NameError, match="limit"):
+        fresh.submit(own.limited, 9).result(SECONDS)
 
 
 def test_functions_that_others_of_the_module_have_made(fresh: Executor, own: ModuleType) -> None:

@@ -183,12 +183,20 @@ def _parallel(space: dict[str, Any], line: str, cell: str) -> None:
 
 
 def _pfor(space: dict[str, Any], line: str, cell: str) -> None:
+    """Of an item that fails nothing is done: its loop variable is not bound, either (docs/limits.md)."""
     head, _, name = line.partition(" -> ")
-    space[name] = []
+    variable = head.partition(" ")[0]
+    before = [space[variable]] if variable in space else []
+    space[name], space["_items"] = [], []
     try:
-        exec(f"for {head}:\n    {name}.append({cell.strip()})", space)
+        exec(f"for {head}:\n    {name}.append({cell.strip()})\n    _items.append({variable})", space)
     except Exception:
         space[name] = "failed"
+        last = [*before, *space["_items"]][-1:]
+        if last:
+            space[variable] = last[0]
+        else:
+            del space[variable]
         raise
 
 

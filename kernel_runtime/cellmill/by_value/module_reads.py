@@ -21,7 +21,7 @@ from typing import Any
 from ..diagnostics import notices
 from ..errors import in_words
 from . import replacements
-from .bindings import is_bound_anew
+from .bindings import is_bound_anew, was_bound
 from .brought import Gone, ModuleNamed, Reads
 from .capture_entries import DICT, ITEM, Entries
 from .import_log import users_own
@@ -229,7 +229,7 @@ def _read(
         if not walk.in_worker or key in stored:  # in a worker other functions set theirs
             walk.note(ITEM, namespace, key, value, shown)
         if value is ABSENT:
-            if is_brought(module, "", key) or (not walk.in_worker and key in may_bind(module, "")):
+            if is_brought(module, "", key) or (not walk.in_worker and _had(module, key)):
                 walk.reads[module.__name__, key] = Gone
             walk.follow((namespace.get("__getattr__"),), shown)  # which makes it when it is asked for
             continue
@@ -238,6 +238,11 @@ def _read(
             bring(walk, module, "", {key: value})
         elif not walk.in_worker and set_anew(module, key, value):
             bring_code(walk, module, key, value)
+
+
+def _had(module: types.ModuleType, name: str) -> bool:
+    """Whether the import of a module binds this name: by its file, or by what was seen where that is gone."""
+    return name in may_bind(module, "") or was_bound(module, name)
 
 
 def bring(walk: Entries, module: types.ModuleType, owner: str, data: Mapping[str, Any]) -> None:

@@ -22,13 +22,7 @@ distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[d
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """One that Cellmill did not start, without workers."""
-    config = pytest.importorskip("dask").config
-    with (
-        config.set(
-            {"distributed.worker.multiprocessing-method": "spawn"}
-        ),  # workers come as late as a user's do
-        local_cluster(n_workers=0, threads_per_worker=1) as made,
-    ):
+    with local_cluster(n_workers=0, threads_per_worker=1) as made:
         yield made
 
 

@@ -14,7 +14,6 @@ from cellmill import Executor, run_registry
 from cellmill.backends import KNOWN
 from tests.contract.abilities import ALL, TABLE, Abilities
 from tests.support import tasks
-from tests.support.dasks import fork_workers
 from tests.support.helpers import SECONDS
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ def backend(request: pytest.FixtureRequest) -> str:
     package = TABLE[name].package
     if package is not None and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed: pip install 'cellmill[{name}]'")
-    if name == "dask":
-        fork_workers()
     return name
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,20 +11,10 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, PayloadError
-from tests.by_value.test_module_reads import SOURCE
+from tests.by_value.own_module_source import SOURCE
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 from tests.support.told import nothing_told, told
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """A module of the user's, as its file makes it."""
-    name = "cellmill_test_own_module"
-    (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module(name)
-    sys.modules.pop(name, None)
 
 
 def test_a_module_that_was_imported_anew_beside_the_one_that_a_function_has(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,106 +16,6 @@ from cellmill import Executor
 from cellmill.by_value import kernel_modules
 from tests.support.helpers import SECONDS
 from tests.support.told import nothing_told, told
-
-SOURCE = """
-import functools
-from os.path import join
-limit = 1
-
-def twice(x):
-    return 2 * x
-
-def thrice(x):
-    return 3 * x
-
-def limited(x):
-    return min(twice(x), limit)
-
-def joined():
-    return join("a", "b")
-
-class Scale:
-    factor = 1
-
-    def of(self, x):
-        return self.factor * x
-
-    @property
-    def doubled(self):
-        return 2 * self.factor
-
-def solved(x):
-    return x * solved.step
-solved.step = 1
-
-class Single(type):
-    made = {}
-    def __call__(cls):
-        return cls.made.setdefault(cls, None) or cls.made.update({cls: super().__call__()}) or cls.made[cls]
-
-class Settings(metaclass=Single):
-    level = 1
-    def __init__(self):
-        self.debug = False
-
-def debugged():
-    return Settings().debug
-
-def bare(function):
-    def inner(x):
-        return function(x), limit
-    return inner
-
-@bare
-@bare
-def decorated(x):
-    return x + limit
-
-below = bare(lambda x: limit - x)
-
-def adder(n):
-    return lambda x: x + n + limit
-
-add = adder(3)
-
-def noting(function):
-    seen = []
-    def inner(x):
-        return function(x), len(seen)
-    return inner
-
-def scaled(factor):
-    def decorate(function):
-        @functools.wraps(function)
-        def inner(x):
-            return factor * function(x)
-        return inner
-    return decorate
-
-@scaled(3)
-def wrapped(x):
-    return x + 1
-
-def made(n):
-    class Made:
-        number = n
-    return Made
-
-Made = made(1)
-
-def all_of(x):
-    return add(x), decorated(x), wrapped(x), Made.number
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """A module of the user's, as its file makes it."""
-    name = "cellmill_test_own_module"
-    (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module(name)
-    sys.modules.pop(name, None)
 
 
 def test_data_of_a_module_that_the_function_imports(fresh: Executor, own: ModuleType) -> None:
@@ -374,7 +273,7 @@ def test_attributes_of_functions_and_classes_of_metaclasses(fresh: Executor, own
 
 def test_names_by_text_are_told(fresh: Executor) -> None:
     def asked() -> Any:
-        return globals().get("SOURCE")
+        return globals().get("SECONDS")
 
     asked.__module__ = "__main__"
     assert len(told(lambda: fresh.submit(asked).result(SECONDS), "calls globals()")) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,6 @@ from tests.support.helpers import run_script
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("cellmill.pandas")
-
-
-@pytest.fixture(autouse=True)
-def ours(pool: Executor) -> Iterator[None]:
-    before = cellmill.peek_default_executor()
-    cellmill.set_default_executor(pool)
-    yield
-    cellmill.set_default_executor(before)
 
 
 @pytest.fixture(scope="module")

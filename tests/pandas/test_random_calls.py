@@ -5,25 +5,14 @@ from __future__ import annotations
 import operator
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-import cellmill
-from cellmill import Executor
-
 pd = pytest.importorskip("pandas")
 pytest.importorskip("cellmill.pandas")
-
-
-@pytest.fixture(autouse=True)
-def ours(pool: Executor) -> Iterator[None]:
-    before = cellmill.peek_default_executor()
-    cellmill.set_default_executor(pool)
-    yield
-    cellmill.set_default_executor(before)
 
 
 # -- frames

@@ -33,7 +33,7 @@ _random = _Module("random")
 
 
 def give_engine_a_stream() -> None:
-    """Have the modules of Dask that are loaded, and draw, do so from a stream of their own. Any number of times."""
+    """Have the loaded modules of Dask that draw do so from a stream of their own; calling it again changes nothing."""
     for name in DRAWING:
         held = vars(sys.modules[name]) if name in sys.modules else {}
         for key, value in list(held.items()):

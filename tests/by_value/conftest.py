@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from tests.by_value.own_module_source import SOURCE
+from tests.support.helpers import prepend_to_path
 
 
 @pytest.fixture
@@ -18,6 +19,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]
     """A module of the user's, as its file makes it."""
     name = "cellmill_test_own_module"
     (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     yield importlib.import_module(name)
     sys.modules.pop(name, None)

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from cellmill import Executor
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.told import nothing_told
 
 SOURCE = """
@@ -70,7 +70,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]
     """A module of the user's, as its file makes it, and two others that it may use."""
     for name, source in zip(NAMES, SOURCES, strict=True):
         (tmp_path / f"{name}.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     modules = [importlib.import_module(name) for name in NAMES]
     yield modules[-1]
     for name in NAMES:

@@ -19,7 +19,7 @@ import pytest
 from cellmill import Executor
 from cellmill.by_value.first_calls import CALLS
 from cellmill.diagnostics import notices
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.told import told
 
 
@@ -530,7 +530,7 @@ def add(key):
     return count
 """
     (tmp_path / "cellmill_test_counting.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module("cellmill_test_counting")
 
     def given(add: Callable[[str], int], key: str) -> int:

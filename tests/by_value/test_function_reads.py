@@ -14,7 +14,7 @@ import pytest
 from cellmill import Executor
 from cellmill.by_value.capture import walked
 from cellmill.by_value.references import dispatch_registry
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 
 SOURCE = """
 import dataclasses, functools, os, pathlib
@@ -83,7 +83,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]
     """A module of the user's, as its file makes it."""
     name = f"cellmill_{tmp_path.name}"  # another one in each test: what functions took along is remembered
     (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     yield importlib.import_module(name)
     sys.modules.pop(name, None)
 

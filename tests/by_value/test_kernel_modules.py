@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from cellmill.by_value.kernel_modules import KernelModules
+from tests.support.helpers import prepend_to_path
 
 
 def test_a_module_that_is_taken_out_and_imported_again(
@@ -18,7 +19,7 @@ def test_a_module_that_is_taken_out_and_imported_again(
     """Each is a reason to look once, not before every call to come."""
     name = "cellmill_test_taken_out"
     (tmp_path / f"{name}.py").write_text("answer = 42\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     importlib.import_module(name)
     modules = KernelModules()
     modules.note()
@@ -39,7 +40,7 @@ def test_another_module_in_the_place_of_one(tmp_path: Path, monkeypatch: pytest.
     """One that comes from no file: a reason to look once, too."""
     name = "cellmill_test_replaced"
     (tmp_path / f"{name}.py").write_text("answer = 42\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     importlib.import_module(name)
     modules = KernelModules()
     modules.note()
@@ -52,7 +53,7 @@ def test_another_module_in_the_place_of_one(tmp_path: Path, monkeypatch: pytest.
 def test_a_module_whose_file_was_edited_before_the_first_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     names = ["cellmill_test_edited", "cellmill_test_same"]
     text = "class Kind:\n    @property\n    def half(self): return 1\n\ndef double(x): return 2 * x\n"
     for name in names:

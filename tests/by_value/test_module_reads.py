@@ -14,7 +14,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.by_value import kernel_modules
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.told import nothing_told, told
 
 
@@ -168,7 +168,7 @@ def limit():
         return settings.limit
 """
     (tmp_path / "cellmill_test_locked_module.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module("cellmill_test_locked_module")
 
     def asked() -> tuple[int, int]:

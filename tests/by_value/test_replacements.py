@@ -17,6 +17,7 @@ import pytest
 from cellmill.by_value import pickling
 from cellmill.by_value.references import importable
 from cellmill.by_value.replacements import is_replacement
+from tests.support.helpers import prepend_to_path
 
 SOURCE = """
 import functools
@@ -95,7 +96,7 @@ class Decorated:
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     name = "cellmill_test_replaced_module"
     (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     yield importlib.import_module(name)
     sys.modules.pop(name, None)
 

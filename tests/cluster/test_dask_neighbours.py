@@ -25,7 +25,7 @@ from cellmill.backends.cluster import clocks
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
 from tests.support.dasks import local_cluster
-from tests.support.helpers import SECONDS, Gate
+from tests.support.helpers import SECONDS, Gate, prepend_to_path
 from tests.support.waiting import until
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -287,7 +287,7 @@ def test_a_worker_is_left_as_it_was_found(
                 monkeypatch.chdir(tmp_path)
                 monkeypatch.setenv("HOME", "/nowhere")
                 monkeypatch.setenv("CELLMILL_TEST_OF_NEIGHBOURS", "1")
-                monkeypatch.syspath_prepend(str(tmp_path))
+                prepend_to_path(monkeypatch, tmp_path)
                 warnings.simplefilter("error", BytesWarning)
                 logging.getLogger("cellmill.test").setLevel(logging.DEBUG)
                 sys.setrecursionlimit(limit + 500)

@@ -20,7 +20,7 @@ from cellmill.backends.cluster import shipping, stopping
 from cellmill.backends.cluster.remote import shipped
 from cellmill.by_value import kernel_modules
 from tests.support.dasks import local_cluster
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.own_module import OwnModule
 from tests.support.rays import OwnRay
 from tests.support.waiting import until
@@ -61,7 +61,7 @@ def ex(request: pytest.FixtureRequest) -> Executor:
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModule]:
     """One that the kernel finds."""
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     made = OwnModule(tmp_path)
     made.write("def f(): return 1\n")
     yield made
@@ -240,7 +240,7 @@ def test_packages_that_workers_lack(
             # others do not find it, once no lane is set up
             until(lambda: set(target.run(_finds, package.name).values()) == {False})
         # the kernel has it, too, and another version than the folder now
-        monkeypatch.syspath_prepend(package.parent)
+        prepend_to_path(monkeypatch, package.parent)
         m = importlib.import_module(package.name)
         m.X = 5
         assert ex.submit(lambda: (m.X, m.data())).result(SECONDS) == (5, "beside")

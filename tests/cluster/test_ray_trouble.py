@@ -11,6 +11,7 @@ import pytest
 from cellmill.backends.cluster.engines.raybridge import head, trouble
 from cellmill.backends.cluster.engines.raybridge.head import LONGEST_FOLDER
 from cellmill.backends.cluster.engines.raybridge.link import search_path
+from tests.support.helpers import prepend_to_path
 
 DIED = (
     "The actor died unexpectedly before finishing this task.\n\tclass_name: PackActor\nThe actor is dead because its "
@@ -93,7 +94,7 @@ def test_use_is_not_reported_and_strangers_are_refused(monkeypatch: pytest.Monke
 
 
 def test_a_notebook_folder_is_not_searched_by_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     monkeypatch.setenv("PYTHONPATH", "/as/told")
     assert search_path()[0] == "/as/told"
     assert str(tmp_path) not in search_path()

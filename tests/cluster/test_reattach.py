@@ -21,7 +21,7 @@ from cellmill.backends.cluster.left.reattaching import LeftBehind
 from cellmill.magics.loop_body import Finished, LoopBody, Terms, loop_function
 from tests.support import tasks
 from tests.support.dasks import local_cluster
-from tests.support.helpers import Gate
+from tests.support.helpers import Gate, prepend_to_path
 from tests.support.waiting import until
 
 distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_stays_until_it_can(
         "class Part:\n    def __init__(self, i): self.i = i\ndef made(i): return Part(i)\n"
     )
     with monkeypatch.context() as there:
-        there.syspath_prepend(tmp_path)
+        prepend_to_path(there, tmp_path)
         module = importlib.import_module("parts_of_a_screen")
         with Executor(backend=address, name="parts") as ex:
             list(ex.map(module.made, range(3)))
@@ -158,7 +158,7 @@ def test_what_cannot_be_read_stays_until_it_can(
     assert (unread.values, sorted(unread.errors)) == ({}, [0, 1, 2])
     assert "parts_of_a_screen" in str(unread.errors[0])
     assert "call reattach again" in str(unread.errors[0])
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     (run,) = cellmill.reattach("parts", address)
     assert ({place: part.i for place, part in run.values.items()}, run.name) == ({0: 0, 1: 1, 2: 2}, "made")
     assert not _left(address)

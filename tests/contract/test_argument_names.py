@@ -20,7 +20,7 @@ from cellmill import Executor, UsageError
 from cellmill.by_value import argument_names
 from cellmill.diagnostics import notices
 from tests.contract.abilities import Abilities, elsewhere, own_cluster
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.told import nothing_told
 
 SOURCE = """
@@ -79,7 +79,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]
     """A module of the user's, as its file makes it."""
     name = "cellmill_test_arguments_module"
     (tmp_path / f"{name}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     yield importlib.import_module(name)
     sys.modules.pop(name, None)
 

@@ -19,7 +19,7 @@ from cellmill import Executor
 from cellmill.diagnostics import notices
 from tests.contract.abilities import elsewhere, later
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate
+from tests.support.helpers import SECONDS, Gate, prepend_to_path
 from tests.support.told import nothing_told
 
 Cell = Callable[[str], dict[str, Any]]
@@ -177,7 +177,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         "class Config:\n    rate = 1\n"
         "def scaled(x):\n    return x * SCALE, TABLE['a'][0], Config.rate, lock.locked()\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     notices.forget()
     yield importlib.import_module("their_settings")
     sys.modules.pop("their_settings")

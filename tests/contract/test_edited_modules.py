@@ -13,7 +13,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.by_value import kernel_modules
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.own_module import OwnModule
 
 TEXT = "K = {0}\n\ndef g(x):\n    return x + K + {0}\n"
@@ -21,7 +21,7 @@ TEXT = "K = {0}\n\ndef g(x):\n    return x + K + {0}\n"
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModule]:
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     made = OwnModule(tmp_path)
     yield made
     made.forget()
@@ -122,7 +122,7 @@ def test_a_package_that_is_only_a_folder_now(
     ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its file is gone, and the import finds the folder."""
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     inner = tmp_path / f"cellmill_own_folder_{id(ex)}"
     inner.mkdir()
     (inner / "__init__.py").write_text("K = 2\n")

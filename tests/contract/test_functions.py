@@ -16,7 +16,7 @@ from cellmill import Executor
 from tests.contract import work
 from tests.contract.abilities import Abilities, elsewhere, later, own_cluster
 from tests.support import tasks
-from tests.support.helpers import SECONDS, comes_down
+from tests.support.helpers import SECONDS, comes_down, prepend_to_path
 
 
 def test_lambdas_and_closures(ex: Executor) -> None:
@@ -143,7 +143,7 @@ def test_current_directory(ex: Executor, tmp_path: Path, monkeypatch: pytest.Mon
 def test_path(ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"cellmill_found_later_{uuid.uuid4().hex[:8]}"
     (tmp_path / f"{name}.py").write_text("VALUE = 7\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     assert ex.submit(eval, f"__import__({name!r}).VALUE").result(SECONDS) == 7
 
 

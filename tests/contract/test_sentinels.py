@@ -14,7 +14,7 @@ import pytest
 from cellmill import Executor
 from cellmill.by_value import sentinels
 from tests.support import tasks
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 
 Cell = Callable[[str], dict[str, Any]]
 CELL = (
@@ -59,7 +59,7 @@ def test_those_of_modules_of_the_users(ex: Executor, tmp_path: Path, monkeypatch
     (tmp_path / f"{name}.py").write_text(
         "NOTHING = object()\ndef is_nothing(x=NOTHING):\n    return x is NOTHING\ndef nothing(): return NOTHING\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module(name)
 
     def asked(x: object) -> tuple[bool, ...]:

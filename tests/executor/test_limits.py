@@ -21,7 +21,7 @@ from cellmill.backends.local.backend import LocalBackend
 from cellmill.process_context import machine
 from cellmill.task import Retry, memory_of
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate, comes_down, ends
+from tests.support.helpers import SECONDS, Gate, comes_down, ends, prepend_to_path
 from tests.support.waiting import until
 
 
@@ -58,7 +58,7 @@ def test_a_running_task_is_stopped(fresh: Executor, gate: Gate) -> None:
 def test_a_module_is_loaded_to_its_end(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is left half loaded would be broken for the tasks that follow."""
     monkeypatch.setattr(stopping, "GRACE_SECONDS", SECONDS)  # however busy this machine is
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     begun = tmp_path / "begun"
     lines = (
         f"from tests.support import tasks\nwith open({str(begun)!r}, 'a') as times:\n    times.write('x')\n"

@@ -12,7 +12,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.support import tasks
-from tests.support.helpers import Gate, ends
+from tests.support.helpers import Gate, ends, prepend_to_path
 from tests.support.waiting import until
 
 
@@ -258,7 +258,7 @@ def test_not_a_function(ex: Executor) -> None:
 
 def test_modules_imported_by_path(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cellmill_test_module.py").write_text("def answer():\n    return 42\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     import cellmill_test_module  # type: ignore[import-not-found]
 
     assert pool.submit(cellmill_test_module.answer).result() == 42

@@ -24,6 +24,7 @@ from cellmill import Executor, UsageError
 from cellmill.by_value import import_log
 from cellmill.memo import calls, sources
 from tests.memo.work import memo
+from tests.support.helpers import prepend_to_path
 
 _SOURCE = """
 scale = 2
@@ -118,7 +119,7 @@ def test_what_arguments_read_of_modules_counts(
 ) -> None:
     """Functions and classes, of the user's modules and of cells."""
     (tmp_path / "cellmill_test_memo_module.py").write_text(_SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module("cellmill_test_memo_module")
 
     def call(function: Any, x: int) -> Any:
@@ -376,7 +377,7 @@ def test_packages_that_the_kernel_has_not_imported(
 ) -> None:
     """One that is installed under another name (``named``), and one without a version."""
     monkeypatch.setattr(import_log, "_INSTALLED", (*import_log._INSTALLED, f"{tmp_path}/"))
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     facts = tmp_path / "PyYamlish-1.dist-info"
 
     def install(version: str) -> None:

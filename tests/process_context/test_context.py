@@ -17,7 +17,7 @@ import pytest
 
 from cellmill import Executor
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate
+from tests.support.helpers import SECONDS, Gate, prepend_to_path
 
 
 def test_current_directory(pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +273,7 @@ def test_filters_for_modules_that_come_later(tmp_path: Path, monkeypatch: pytest
     """A category is found though its module is imported by the task; filters that come with that module stay."""
     code = "import warnings\nclass Late(Warning): pass\nwarnings.filterwarnings('error', message='theirs')\n"
     (tmp_path / "cellmill_warns.py").write_text(code)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     with Executor(1) as one, warnings.catch_warnings():  # one: the worker that has imported the module
         import cellmill_warns  # type: ignore[import-not-found]
 

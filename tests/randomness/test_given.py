@@ -15,7 +15,7 @@ import pytest
 
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.told import told
 
 pytestmark = pytest.mark.usefixtures("notices_anew")
@@ -118,7 +118,7 @@ def test_generators_of_modules_that_arguments_draw_from(
 ) -> None:
     source = "import random\nrng = random.Random(3)\ndef draw():\n    return rng.random()"
     (tmp_path / "cellmill_test_drawing.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module("cellmill_test_drawing")
     try:
         (text,) = drawn(lambda: pool.submit(call, own.draw).result(SECONDS))

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _open_ends: set[int] = set()  # of gates that were closed; tasks may still be on their way to them
 SECONDS = 30.0  # longest wait for what must happen; only failing tests take it
 
@@ -54,6 +56,15 @@ class Program(subprocess.Popen[str]):
         if kind is not None:
             self.kill()
         super().__exit__(kind, *more)
+
+
+def prepend_to_path(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let modules of a folder that is new be imported until the test ends.
+
+    `syspath_prepend` goes through the caches of imports besides, and raises where another thread imports meanwhile,
+    such as one of Dask's after the tests before.
+    """
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
 
 
 def start_script(folder: Path, code: str, *args: str, **how: Any) -> Program:

@@ -23,7 +23,7 @@ from cellmill.telemetry.account import Account
 from cellmill.telemetry.advice import Advice, Carried, Load, Work, advise
 from cellmill.telemetry.earlier_runs import Earlier, with_fewer_workers
 from cellmill.telemetry.forecast import Ran
-from tests.support.helpers import SECONDS
+from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.notebook import Notebook
 
 
@@ -172,7 +172,7 @@ def advice_of(ex: Executor, kind: str) -> Advice | None:
 
 
 def test_workers_tell_what_they_import(ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
+    prepend_to_path(monkeypatch, tmp_path)
     for at in range(6 if ex.backend == "local" else 1):  # other work on the machine leaves time unexplained
         name = f"slow_to_import_{at}"
         (tmp_path / f"{name}.py").write_text("import time\ntime.sleep(0.3)")

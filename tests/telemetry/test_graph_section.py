@@ -20,6 +20,7 @@ import pytest
 from cellmill import Executor, Future, WorkerLostError, run_registry
 from cellmill.views.sections import graph as graph_section
 from cellmill.views.sections.graph import GraphSection
+from tests.support.helpers import prepend_to_path
 
 WAITING, QUEUED, RUNNING, DONE, FAILED, CANCELLED, SKIPPED, LOST = range(8)
 SECONDS = 60
@@ -180,7 +181,7 @@ def test_arguments_are_told_beside_data_of_modules_that_goes_along(
 ) -> None:
     name = "cellmill_test_beside_arguments"
     (tmp_path / f"{name}.py").write_text("class Kind:\n    def use(self): return len(rows)\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    prepend_to_path(monkeypatch, tmp_path)
     own = importlib.import_module(name)
     monkeypatch.setitem(sys.modules, name, own)  # gone afterwards
     own.rows = list(range(members))

@@ -73,16 +73,16 @@ class Resources:
         """The totals as they were given; memory in bytes."""
         return {
             name: total if name == MEMORY else float(amount_text(total))
-            for name, total in list(self._totals.items())
+            for name, total in self._totals.copy().items()
         }
 
     def numbers(self) -> dict[str, int]:
         """The scheduler's numbers of resources by name, of those that it knows."""
-        return {name: n for name, n in list(self._numbers.items()) if name != MEMORY or self._told}
+        return {name: n for name, n in self._numbers.copy().items() if name != MEMORY or self._told}
 
     def name(self, number: int) -> str:
         """The name of the scheduler's number."""
-        return next((name for name, n in list(self._numbers.items()) if n == number), "?")
+        return next((name for name, n in self._numbers.copy().items() if n == number), "?")
 
     @staticmethod
     def text(name: str, amount: int) -> str:

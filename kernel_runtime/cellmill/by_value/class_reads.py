@@ -68,7 +68,7 @@ def _members(walk: Entries, module: types.ModuleType, cls: type, functions: list
     """Add, in the kernel, a class's data and what was set anew of its code, and note its members."""
     copyreg._slotnames(cls)  # type: ignore[attr-defined]  # pickling an instance notes it in the class
     (namespace,) = [found for found in gc.get_referents(cls.__dict__) if type(found) is dict]
-    members, data, left_out = list(namespace.items()), {}, _kept_by_its_metaclass(cls)
+    members, data, left_out = namespace.copy().items(), {}, _kept_by_its_metaclass(cls)
     for key, value in members:
         if key in left_out:
             continue
@@ -137,7 +137,7 @@ def _set_anew(module: types.ModuleType, shown: str, value: Any) -> bool:
 def _data_in_worker(walk: Entries, cls: type, functions: list[types.FunctionType]) -> None:
     """Add, in a worker, a class's data, and which of it methods bind anew."""
     stored = {name for function in functions for name in attributes_stored(function.__code__)}
-    for key, value in list(vars(cls).items()):
+    for key, value in vars(cls).copy().items():
         if _is_data_of_class(key, value):
             shown = f"{cls.__qualname__}.{key}"
             walk.follow((value,), shown)

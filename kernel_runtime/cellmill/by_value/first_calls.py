@@ -278,7 +278,7 @@ def _public(value: Any) -> dict[str, Any]:
     kind = type(value)
     return {
         name: part
-        for name, part in list(held.items())  # a thread of the object may set more
+        for name, part in held.copy().items()  # a thread of the object may set more
         if type(name) is str
         and not name.startswith("_")
         and type(inspect.getattr_static(kind, name, None)) is not functools.cached_property

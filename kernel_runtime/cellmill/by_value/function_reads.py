@@ -85,7 +85,7 @@ def _of_wrapped_defaults(walk: Entries, module: types.ModuleType, wrapper: Any, 
 def _attributes(walk: Entries, module: types.ModuleType, function: types.FunctionType, name: str) -> None:
     owner, attributes, data = function.__qualname__, function.__dict__, {}
     walk.members(attributes, name, mutable=bool(attributes))
-    for key, value in list(attributes.items()):
+    for key, value in attributes.copy().items():
         if key.startswith("__"):
             continue
         if is_data(value):
@@ -134,7 +134,7 @@ def _of_dispatcher(
 ) -> None:
     """Add what the functions of a dispatcher read, and those that the module's file has not registered."""
     found = {}
-    for cls, each in list(registry.items()):
+    for cls, each in registry.copy().items():
         if type(each) is types.FunctionType and each.__globals__ is vars(module):
             of_code(walk, module, each.__code__)
         if importable(each) or not MAINS.isdisjoint((home(each), getattr(each, "__module__", None))):

@@ -72,7 +72,7 @@ class KernelModules:
     def note(self) -> None:
         """Find modules that were imported or brought up to date since the last time."""
         loaded = sys.modules.copy()
-        for name, held_before in list(self._held.items()):
+        for name, held_before in self._held.copy().items():
             if name not in loaded and held_before.spec is not None:
                 held_before.spec = None
                 self.generation += 1
@@ -111,7 +111,7 @@ class KernelModules:
     def reloaded(self) -> bool:
         """Return whether a module has been loaded again since `note`; takes about a microsecond."""
         loaded = sys.modules
-        for name, held in list(self._held.items()):  # a generator would cost more than the check
+        for name, held in self._held.copy().items():  # a generator would cost more than the check
             if getattr(loaded.get(name), "__spec__", None) is not held.spec:
                 return True
         return False
@@ -120,7 +120,7 @@ class KernelModules:
         """Return, by name, the sources of the modules that are there, as they were loaded, where they are known."""
         return {
             name: held.source
-            for name, held in list(self._held.items())
+            for name, held in self._held.copy().items()
             if held.source is not None and held.spec is not None and held.spec.name == name
         }
 

@@ -172,9 +172,9 @@ def of_module(walk: Entries, value: Any, code: types.CodeType) -> None:
             namespace, used = vars(module), names_used(code)
             if used & _BY_TEXT:
                 if not walk.in_worker:
-                    held = tuple(part for pair in list(namespace.items()) for part in pair)
+                    held = tuple(part for pair in namespace.copy().items() for part in pair)
                     walk.note(DICT, namespace, None, held, module.__name__)
-                used |= texts_used(code) | {key for key, held in list(namespace.items()) if is_data(held)}
+                used |= texts_used(code) | {key for key, held in namespace.copy().items() if is_data(held)}
             stored = attributes_stored(code) & namespace.keys()
             walk.stores.update(stored)
             _read(walk, module, used, stored)

@@ -124,7 +124,7 @@ def _place(sentinel: object) -> tuple[str, str] | None:
                 name = module.__name__
                 if not is_installed(file):
                     own.add(name)
-                for key, value in list(vars(module).items()):
+                for key, value in vars(module).copy().items():
                     if type(value) is object and sys.modules.get(name) is module:
                         _of_modules.setdefault(id(value), (name, key))
         _State.own = frozenset(own)

@@ -90,8 +90,8 @@ _NAMESPACE = type.__dict__["__dict__"]  # whatever a metaclass does
 
 
 def _data_of(module: types.ModuleType) -> Iterator[tuple[tuple[str, str], Any]]:
-    for key, value in list(vars(module).items()):
+    for key, value in vars(module).copy().items():
         yield (module.__name__, key), value
         if is_a(value, type) and module_name(value) == module.__name__:
-            for name, part in list(_NAMESPACE.__get__(value).items()):
+            for name, part in _NAMESPACE.__get__(value).copy().items():
                 yield (module.__name__, f"{class_name(value)}.{name}"), part

@@ -165,7 +165,7 @@ class Arrivals:
         if name not in variables and name not in task.outcome.deleted:
             return True
         old = task.captured.get(name, MISSING)
-        return any(value is old for other, value in list(self._ip.user_ns.items()) if other != name)
+        return any(value is old for other, value in self._ip.user_ns.copy().items() if other != name)
 
     def _pass_on(self, task: CellTask, variables: dict[str, Any]) -> None:
         """The variables of tasks that come after this one may refer to what it has brought."""

@@ -10,6 +10,7 @@ import sys
 import time
 from typing import NamedTuple
 
+from ..by_value.unsettled import at_one_moment
 from . import modules_by_file, native_threads, reporting, settings
 from .modules_by_file import ModuleFile
 from .reporting import Reporting
@@ -81,7 +82,7 @@ def adopt(context: ProcessContext, before: ProcessContext | None = None) -> None
     _adopt_of_process(context.of_process, before.of_process)
     if context.path != before.path:
         sys.path[:] = context.path
-        importlib.invalidate_caches()
+        at_one_moment(importlib.invalidate_caches)  # a thread of an earlier task may import
     modules_by_file.put(context.files)  # in any case: a fork has those of the process that it comes from
     reporting.apply(context.reporting, before.reporting)
     if context.settings != before.settings:

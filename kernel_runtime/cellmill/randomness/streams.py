@@ -269,11 +269,11 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from (("its arguments", part) for part in value.args)
         yield from _parts(name, value.func)
     elif type(value) is dict:
-        yield from ((f"{name}[{key!r}]", part) for key, part in list(value.items()))
+        yield from ((f"{name}[{key!r}]", part) for key, part in value.copy().items())
     elif type(value) in (list, tuple):
         yield from ((f"{name}[{i}]", part) for i, part in enumerate(value))
     elif isinstance(variables := getattr(value, "variables", None), dict):  # the body of a cell
         yield from ((str(key), part) for key, part in variables.items())
     else:
         attributes = getattr(value, "__dict__", None) or {}
-        yield from ((f"{name}.{key}", part) for key, part in list(attributes.items()))
+        yield from ((f"{name}.{key}", part) for key, part in attributes.copy().items())

@@ -243,7 +243,7 @@ class Follower:
     def _let_go(self) -> None:
         """Backends without runs for a while: they may be gone for good."""
         kept = {id(each._backend) for each in registry.open_executors()} if self.always else set[int]()
-        for key, followed in list(self._followed.items()):
+        for key, followed in self._followed.copy().items():
             if key not in kept and not followed.runs and time.monotonic() - followed.free_since > REST:
                 with self._lock:
                     self._followed.pop(key, None)

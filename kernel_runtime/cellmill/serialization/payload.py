@@ -426,4 +426,4 @@ def _parts(value: Any, passed: Passed) -> Iterator[tuple[str, Any]]:
     elif all(getattr(kind, name) is getattr(object, name) for name in _USUAL_PICKLING):
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
-            yield from ((f".{name}", part) for name, part in list(attributes.items()))
+            yield from ((f".{name}", part) for name, part in attributes.copy().items())

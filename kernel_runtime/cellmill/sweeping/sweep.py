@@ -408,7 +408,7 @@ class Sweep:
 
     def _note_all(self) -> None:
         """Who has a result finds it in the table: callbacks come a moment later."""
-        for places, future in list(self._futures.items()):
+        for places, future in self._futures.copy().items():
             if future.done():
                 self._note(places, future)
 

@@ -113,7 +113,7 @@ class RemoteStopper:
                     )
         end = time.monotonic() + GRACE_SECONDS
         while by_worker and not self._gate.foreign:
-            for worker, tickets in list(by_worker.items()):
+            for worker, tickets in by_worker.copy().items():
                 if not any(worker_of(self._handle, ticket) == worker for ticket in tickets):
                     del by_worker[worker]
                 elif time.monotonic() > end:

@@ -152,7 +152,7 @@ class _Finish:
 
 def join_all() -> None:
     """Return when the backends that were shut down without waiting have finished their work."""
-    for backend, finish in list(_finishing.items()):
+    for backend, finish in _finishing.copy().items():
         finish.wait(backend)
 
 

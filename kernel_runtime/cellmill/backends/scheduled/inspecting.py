@@ -165,7 +165,7 @@ class Inspector:
 
     def _functions_like(self, text: str) -> Any:
         wanted = text.casefold()
-        numbers = [n for n, name in list(self._host.functions.names.items()) if wanted in name.casefold()]
+        numbers = [n for n, name in self._host.functions.names.copy().items() if wanted in name.casefold()]
         words = [0] * (max(numbers, default=0) // 64 + 1)
         for number in numbers:
             words[number // 64] |= 1 << number % 64

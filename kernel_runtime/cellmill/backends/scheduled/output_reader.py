@@ -171,7 +171,7 @@ class OutputReader(Transcripts):
 
     def _read_patient(self) -> None:
         now = time.monotonic()
-        for fd, (due, ticket) in list(self._patient.items()):
+        for fd, (due, ticket) in self._patient.copy().items():
             pipes = self._by_fd.get(fd)
             if now < due or pipes is None:
                 continue

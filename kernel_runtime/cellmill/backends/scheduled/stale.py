@@ -115,8 +115,8 @@ class StaleModules:
         is_other = kernel_modules.modules.is_other
         stale = [
             worker
-            for worker, modules in list(self._held.items())
-            if any(is_other(module.name, path) for path, module in list(modules.items()))
+            for worker, modules in self._held.copy().items()
+            if any(is_other(module.name, path) for path, module in modules.copy().items())
         ]
         if stale:
             self._renew(stale, False)
@@ -125,8 +125,8 @@ class StaleModules:
         outdated_here = kernel_modules.modules.outdated()
         stale: set[int] = set()
         present: dict[str, Version | None] = {}
-        for worker, modules in list(self._held.items()):
-            for path, module in list(modules.items()):
+        for worker, modules in self._held.copy().items():
+            for path, module in modules.copy().items():
                 if path not in present:
                     present[path] = version_of(path)
                 if present[path] not in (None, module.version) and path not in outdated_here:

@@ -84,7 +84,7 @@ class OwnWorkers:
     def resize(self, workers: int, idle: Collection[str]) -> None:
         """So many, and the one to spare; the first to go are those with the addresses of idle ones."""
         cluster = self._cluster
-        first = [n for n, w in list(cluster.workers.items()) if getattr(w, "worker_address", None) in idle]
+        first = [n for n, w in cluster.workers.copy().items() if getattr(w, "worker_address", None) in idle]
         with self._lock:
             wanted = workers + self.spares
             surplus = max(0, len(cluster.worker_spec) - wanted)

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
+from ....by_value.unsettled import at_one_moment
 from ....process_context import settings
 from ....process_context.context import ProcessContext, adopt
 from ....process_context.settings import Settings
@@ -132,7 +133,7 @@ class State:
             was = self.base._replace(directory="")
             here = set(outside.path)
             sys.path += [e for e in context.path if e not in here and (not e or os.path.exists(e))]
-        importlib.invalidate_caches()
+        at_one_moment(importlib.invalidate_caches)  # another thread may import
         known: dict[str, Any] = {"path": [], "reporting": self.reporting, "settings": Settings()}
         adopt(context._replace(**known), was._replace(**known))
 

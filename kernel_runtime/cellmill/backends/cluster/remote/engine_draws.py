@@ -36,7 +36,7 @@ def give_engine_a_stream() -> None:
     """Have the loaded modules of Dask that draw do so from a stream of their own; calling it again changes nothing."""
     for name in DRAWING:
         held = vars(sys.modules[name]) if name in sys.modules else {}
-        for key, value in list(held.items()):
+        for key, value in held.copy().items():
             if value is random:
                 held[key] = _random
             elif getattr(value, "__self__", None) is random._inst:

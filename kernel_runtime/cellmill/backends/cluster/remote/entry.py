@@ -67,7 +67,7 @@ def hear(message: bytes) -> Any:
         return runner.give_up(rest[1]) if runner is not None else ({}, 0, b"")
     elif kind == pack.MEASURE:
         return measure.measured(
-            {key[1]: one.ticket for key, one in list(_runners.items()) if key[0] == token}
+            {key[1]: one.ticket for key, one in _runners.copy().items() if key[0] == token}
         )
     elif kind == pack.PROFILE:
         return _profiler(token).ask(*rest)
@@ -90,7 +90,7 @@ def _profiler(token: bytes) -> RemoteProfiler:
         found = _profilers.get(token)
         if found is None:
             found = _profilers[token] = RemoteProfiler(
-                lambda: [runner for key, runner in list(_runners.items()) if key[0] == token]
+                lambda: [runner for key, runner in _runners.copy().items() if key[0] == token]
             )
             leaving.setdefault(token, []).extend([found.leave, lambda: _profilers.pop(token, None)])
     return found

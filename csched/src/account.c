@@ -6,6 +6,7 @@
 #include "blob.h"
 #include "internal.h"
 #include "pages.h"
+#include "growth.h"
 
 enum { TICKET_SERIAL = 32, MOVED_MOST = 1 << 20 /* functions whose bytes are counted */ };
 
@@ -28,7 +29,7 @@ void accounts_close(accounts_t *accounts)
 int account_open(accounts_t *accounts, uint32_t run)
 {
     if (run >= accounts->run_count) {
-        account_t *grown = realloc(accounts->runs, (run + 1) * sizeof *grown);
+        account_t *grown = rows_grow(accounts->runs, accounts->run_count, run + 1, sizeof *grown);
         if (!grown)
             return CSCHED_ENOMEM;
         accounts->runs = grown;

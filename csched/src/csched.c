@@ -14,6 +14,7 @@
 #include "outside.h"
 #include "stop.h"
 #include "machine.h"
+#include "growth.h"
 #include "segment.h"
 
 enum { RUNS_REMEMBERED = 4096 };
@@ -201,6 +202,21 @@ CSCHED_EXPORT int csched_set_policy(csched_t *s, const char *name)
     return CSCHED_OK;
 }
 
+static int run_numbers_grow(csched_t *s)
+{
+    size_t count = s->run_count;
+    csched_run_t *runs = rows_grow(s->runs, count, count + 1, sizeof *runs);
+    if (runs)
+        s->runs = runs;
+    run_life_t *lives = rows_grow(s->run_lives, count, count + 1, sizeof *lives);
+    if (lives)
+        s->run_lives = lives;
+    uint32_t *spare = rows_grow(s->run_free, count, count + 1, sizeof *spare);
+    if (spare)
+        s->run_free = spare;
+    return runs && lives && spare ? CSCHED_OK : CSCHED_ENOMEM;
+}
+
 CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
 {
     pthread_mutex_lock(&s->lock);
@@ -209,19 +225,9 @@ CSCHED_EXPORT int csched_run_open(csched_t *s, uint32_t *run)
         *run = s->run_free[0];
         memmove(s->run_free, s->run_free + 1, --s->run_free_count * sizeof *s->run_free);
     } else {
-        csched_run_t *runs = realloc(s->runs, (s->run_count + 1) * sizeof *runs);
-        if (runs)
-            s->runs = runs;
-        run_life_t *lives = realloc(s->run_lives, (s->run_count + 1) * sizeof *lives);
-        if (lives)
-            s->run_lives = lives;
-        uint32_t *spare = realloc(s->run_free, (s->run_count + 1) * sizeof *spare);
-        if (spare)
-            s->run_free = spare;
-        if (runs && lives && spare)
+        rc = run_numbers_grow(s);
+        if (!rc)
             *run = s->run_count++;
-        else
-            rc = CSCHED_ENOMEM;
         if (!rc)
             s->run_lives[*run] = (run_life_t){0};
     }

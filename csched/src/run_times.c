@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "growth.h"
 
 _Static_assert((int)TIMES_STEPS == (int)CSCHED_RUN_STEPS, "a view makes room for all steps");
 
@@ -38,7 +39,7 @@ void run_times_forget(run_times_t *times, uint32_t run)
 int run_times_open(run_times_t *times, uint32_t run)
 {
     if (run >= times->count) {
-        times_t **grown = realloc(times->of, (run + 1) * sizeof *grown);
+        times_t **grown = rows_grow(times->of, times->count, run + 1, sizeof *grown);
         if (!grown)
             return CSCHED_ENOMEM;
         memset(grown + times->count, 0, (run + 1 - times->count) * sizeof *grown);

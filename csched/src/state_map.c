@@ -6,6 +6,7 @@
 
 #include "internal.h"
 #include "pages.h"
+#include "growth.h"
 #include "segment.h"
 
 int state_map_open(state_map_t *map)
@@ -30,7 +31,7 @@ void state_map_close(state_map_t *map)
 int state_map_open_run(state_map_t *map, uint32_t run)
 {
     if (run >= map->run_count) {
-        map_run_t *runs = realloc(map->runs, (run + 1) * sizeof *runs);
+        map_run_t *runs = rows_grow(map->runs, map->run_count, run + 1, sizeof *runs);
         if (!runs)
             return CSCHED_ENOMEM;
         map->runs = runs;

@@ -93,7 +93,7 @@ static void entries_of_every_size_wrap(void)
     pipe_t *p = pipe_open(CAPACITY);
     uint64_t seed = 42;
     uint32_t in = 0, out = 0;
-    while (out < 100000) {
+    while (out < SCALED(100000)) {
         if (next_random(&seed) % 2)
             in += put(p, 16 + next_random(&seed) % (CAPACITY / 4 - 15), in) == 0;
         else if (out < in)

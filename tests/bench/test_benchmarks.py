@@ -80,6 +80,7 @@ def test_docking_has_every_batch_size_of_every_runtime() -> None:
         assert {f"{who}:{batch}" for batch in (1, 10, 100, 1000)} <= set(runtimes)
 
 
+@pytest.mark.long
 def test_docking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for needed in ("rdkit", "sklearn", "scipy", "threadpoolctl"):
         pytest.importorskip(needed)

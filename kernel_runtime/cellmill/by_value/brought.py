@@ -129,7 +129,7 @@ def _digest(value: Any) -> bytes:
 
 
 SLICE_S = 0.05  # of a wait, which hears Stop in between
-several_threads = False  # run tasks in this process
+several_threads = False  # may run tasks in this process
 _using = threading.Condition()
 
 

@@ -144,14 +144,14 @@ class Patched:
         """Set the names; return what they were.
 
         Raises:
-            UsageError: other threads of this process run tasks, which would find these names changed.
+            UsageError: other threads of this process may run tasks, which would find these names changed.
         """
         if brought.several_threads:
             place = next(iter(self._names))
             raise UsageError(
-                f"{self._function} reads {'.'.join(place)}, which the kernel has otherwise than this worker, and the "
-                "worker runs tasks in several threads, which share its packages: pass it as an argument, or take "
-                "workers of one thread"
+                f"{self._function} reads {'.'.join(place)}, which the kernel has otherwise than this worker, and a "
+                "worker of a cluster may run other tasks at the same time, which would find it changed: pass it as an "
+                "argument, or run the function on the local backend"
             )
         return [(place, _set(place, value)) for place, value in self._names.items()]
 

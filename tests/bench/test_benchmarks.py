@@ -37,8 +37,9 @@ def test_benchmark_beside_pools(name: str, own: set[str], tmp_path: Path) -> Non
     assert not found["skipped"]
 
 
-def test_throughput(tmp_path: Path) -> None:
-    installed = {key for key in ("joblib", "loky") if importlib.util.find_spec("joblib")}
+@pytest.mark.parametrize("others", [(), pytest.param(("joblib", "loky"), marks=pytest.mark.long)])
+def test_throughput(others: tuple[str, ...], tmp_path: Path) -> None:
+    installed = {key for key in others if importlib.util.find_spec("joblib")}
     found = _TINY.ran("throughput", tmp_path, rivals=("ppe", "pool", *installed))
     beside = {"submit_beside_busy_thread", "kept_beside_busy_thread"}
     rows = _TINY.promised("throughput", set(POOLS))

@@ -84,7 +84,9 @@ def test_figures_alone_are_measured(
     assert (tmp_path / "benchmarks" / "results" / "figures-quick.json").exists()
 
 
-@pytest.mark.parametrize("command", [["-m", "benchmarks"], ["-m", "cellmill", "bench"]])
+@pytest.mark.parametrize(
+    "command", [["-m", "cellmill", "bench"], pytest.param(["-m", "benchmarks"], marks=pytest.mark.long)]
+)
 def test_from_the_root_of_a_checkout(command: list[str], tmp_path: Path) -> None:
     """In processes of their own, that know the checkout by their folder alone."""
     target = tmp_path / "chain.json"

@@ -96,7 +96,10 @@ def undisturbed(
 
 @pytest.mark.parametrize(
     ("undisturbed", "overlap", "ways"),
-    [(0, 0, ("local", "threads")), (OVERLAP, OVERLAP, ("threads", "local"))],
+    [
+        pytest.param(0, 0, ("local", "threads"), marks=pytest.mark.long),
+        (OVERLAP, OVERLAP, ("threads", "local")),
+    ],
     indirect=["undisturbed"],
 )
 def test_a_killed_screen_ends_in_the_same_table(

@@ -16,8 +16,8 @@ from tests.equality import loop_draw
 from tests.equality.hunt import failures
 from tests.equality.runner import Runner
 
-FIXED = 250  # loops of every run
-SECONDS = 4.0  # of loops that no run has had before
+FIXED = 150  # loops of every run
+SECONDS = 2.0  # of loops that no run has had before
 LONG_SECONDS = 300.0
 LEAST_RUN = 0.55  # of the loops: the rest may be refused
 

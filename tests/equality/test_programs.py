@@ -16,8 +16,8 @@ import pytest
 from tests.equality.hunt import failures
 from tests.equality.runner import Runner
 
-FIXED = 60  # programs of every run
-SECONDS = {"local": 4.0}  # of programs that no run has had before; of other backends one
+FIXED = 40  # programs of every run
+SECONDS = {"local": 2.0}  # of programs that no run has had before; of other backends half of one
 LONG_SECONDS = {"local": 600.0}
 
 
@@ -50,7 +50,7 @@ def test_programs_of_every_run(runner: Runner) -> None:
 def test_programs_never_drawn_before(runner: Runner) -> None:
     first = random.SystemRandom().randrange(10**3, 10**9)
     print(f"first seed {first}")
-    _check(runner, first, SECONDS.get(runner.backend, 1.0))
+    _check(runner, first, SECONDS.get(runner.backend, 0.5))
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ ROOT = __file__.partition("/tests/")[0]
 
 
 @pytest.mark.parametrize(
-    "count", [300, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(3000)])]
+    "count", [200, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(3000)])]
 )
 def test_each_is_the_plain_loop_or_refused(notebook: Notebook, count: int) -> None:
     notebook.run(

@@ -95,6 +95,7 @@ SCENARIOS: dict[str, Callable[[Any], Any]] = {
     "unsuccessful": lambda p: [(r := p.apply_async(half, (3,))).wait(SECONDS), r.ready(), r.successful()],
     "pickled": lambda p: told(lambda: pickle.dumps(p)),
     "joined while open": lambda p: told(p.join),
+    "the number that libraries read": lambda p: p._processes,
 }
 
 

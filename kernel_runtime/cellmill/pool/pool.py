@@ -47,6 +47,11 @@ class Pool:
         self._iterators: WeakSet[ResultIterator] = WeakSet()
         self._ending: BaseFuture[None] | None = None  # since `close`, where it takes a while
 
+    @property
+    def _processes(self) -> int:
+        """The number of workers: libraries that take a `multiprocessing.Pool` read it there, for their chunks."""
+        return self._executor.max_workers
+
     # -- one call
 
     def apply(

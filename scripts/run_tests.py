@@ -1,8 +1,8 @@
-"""Run the test suites, three at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, four at a time, go on after a failure, and end with one line of counts.
 
-``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python backends kernels browser docking
-benchmarks notebooks (all of these without arguments), quick (what answers within two minutes), c-long or long. The exit
-status is 1 when anything failed, a suite whose runner failed included.
+``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python workers backends kernels browser
+docking benchmarks notebooks (all of these without arguments), quick (what answers within two minutes), c-long or long.
+The exit status is 1 when anything failed, a suite whose runner failed included.
 """
 
 from __future__ import annotations
@@ -159,7 +159,18 @@ BRIEF = (
 )
 
 KERNELS = ("magics", "widgets", "equality", "notebooks")  # whose tests share a kernel a file
-OWN_SUITES = ("packaging", "browser", "cluster", "contract", "docking", "bench", "benchmarks", *KERNELS)
+WORKERS = (
+    "backends",
+    "executor",
+    "faults",
+    "process_context",
+    "worker_process",
+)  # whose tests start and end many
+OWN_SUITES = (
+    *("packaging", "browser", "cluster", "contract", "docking", "bench", "benchmarks"),
+    *KERNELS,
+    *WORKERS,
+)
 
 SUITES: dict[str, Callable[[], Outcome]] = {
     "check": check,
@@ -171,6 +182,9 @@ SUITES: dict[str, Callable[[], Outcome]] = {
         "not long and not notebook",
         "--durations=20",
         *(f"--ignore=tests/{folder}" for folder in OWN_SUITES),
+    ),
+    "workers": lambda: pytest(
+        "workers", "not long", "--durations=20", *(f"tests/{folder}" for folder in WORKERS)
     ),
     "kernels": lambda: pytest(
         "kernels", "not long and not notebook", "--durations=10", *(f"tests/{folder}" for folder in KERNELS)
@@ -188,14 +202,14 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. They wait almost as much as they compute, so three of them share two cores: what
+# In the order in which they begin. They wait almost as much as they compute, so four of them share two cores: what
 # takes longest begins first, so that all lanes end within the time of the shortest.
 DEFAULT = [
-    *("python", "browser", "backends", "kernels", "docking", "notebooks", "benchmarks"),
+    *("browser", "workers", "python", "backends", "kernels", "docking", "notebooks", "benchmarks"),
     *("check", "c", "packaging", "typescript"),
 ]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 3
+LANES = 4
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

@@ -103,6 +103,7 @@ LAYERS = [
         "task",
         "serialization.payload",
         "serialization.unpacked",
+        "serialization.unpicklable",
         "diagnostics.failure_counts",
         "diagnostics.failing_lines",
     },

@@ -26,6 +26,7 @@ from ..randomness import given
 from ..serialization import payload
 from ..serialization.function_code import function_name
 from ..serialization.shared import Shared, attached, detached, share, unshared
+from ..serialization.unpicklable import explain_argument
 
 MOST_RUNNERS = 64
 _ffi = FFI()
@@ -107,8 +108,8 @@ class SentOnce:
             try:
                 payload.encode((function, args, kwargs))
             except Exception as found:
-                return payload.explain_argument(function_name(function), args, kwargs, found)
-        return payload.explain_argument("the calls of a batch", (), {}, error)
+                return explain_argument(function_name(function), args, kwargs, found)
+        return explain_argument("the calls of a batch", (), {}, error)
 
     def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what calls this function for each item of a batch: the same one each time, so it travels once."""

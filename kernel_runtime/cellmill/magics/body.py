@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PayloadError
-from ..serialization.payload import Partial, explain_sent_back
+from ..serialization.unpicklable import Partial, explain_sent_back
 from .in_place import Watched
 from .unsent import Unsent
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from cellmill.magics.body import ITEM, KEPT_BACK, VALUE, Body, shortened
 from cellmill.magics.items import MOST_OUTER, Picture, bound_methods, code_in, parts
-from cellmill.serialization.payload import Partial, explain_sent_back
+from cellmill.serialization.unpicklable import Partial, explain_sent_back
 
 RECORD, KEPT = "__cellmill_record__", "__cellmill_kept__"
 BROKE, GONE = "__cellmill_broke__", "__cellmill_gone_{}__"

@@ -11,6 +11,7 @@ from ..errors import PayloadError
 from . import payload
 from .exceptions import encode_error
 from .function_code import check_batch
+from .unpicklable import rest
 
 
 class Outcomes:
@@ -36,7 +37,7 @@ class Outcomes:
 
     def _rest(self, place: int, name: str, value: Any, error: BaseException) -> Any:
         try:
-            return payload.rest(name, value, error)
+            return rest(name, value, error)
         except PayloadError as problem:
             self.errors[self.first + place] = encode_error(problem.with_traceback(None), name)
             return None

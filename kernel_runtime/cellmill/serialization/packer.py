@@ -26,6 +26,7 @@ from .payload import BUFFER_MIN
 from .piece_loading import load_part
 from .pieces import Bare, Copy, Piece, Plain, Refused, pack_plain, source_of
 from .shared import Shared, ShareError, packing
+from .unpicklable import explain_argument
 
 MOST_KNOWN, MOST_ITERATORS = 256, 8
 LARGEST_BARE = 1 << 16  # bytes of a pickle: what refers to a larger one is sent without a copy of it
@@ -279,7 +280,7 @@ class Packer:
         except Exception:  # no arguments at all
             args = (item,)
         # what the search raises for Stop is held back here, so it is an element's
-        made = payload.explain_argument(self._name, args, {}, error)
+        made = explain_argument(self._name, args, {}, error)
         made.__cause__ = error
         return made
 

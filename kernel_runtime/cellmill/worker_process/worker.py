@@ -34,6 +34,7 @@ from ..serialization.exceptions import encode_error
 from ..serialization.function_code import load_function
 from ..serialization.shared import Loaded
 from ..serialization.unpacked import callee
+from ..serialization.unpicklable import encode_rest
 from . import fork
 from .blocks import Blocks
 from .output_capture import OutputCapture
@@ -325,7 +326,7 @@ class Worker:
             try:
                 encoded = payload.encode(value)
             except BaseException as error:
-                encoded = payload.encode_rest(self.name(number, function), value, error)
+                encoded = encode_rest(self.name(number, function), value, error)
             self.publish(_VALUE, 0, encoded)
         except PayloadError as error:
             self.publish_error(error, self.name(number, function))

@@ -20,6 +20,7 @@ from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
 from ...serialization.shared import Shared, ShareError, share
+from ...serialization.unpicklable import explain_argument
 from .sharing import Sharing
 
 MOST_IN_LINE = 256  # bytes of names in a call, of which views tell the arguments; more are shared
@@ -107,7 +108,7 @@ def pack(
         passed = (KeyboardInterrupt,)
         name = function_name(function)
         its = None if type(function) is FunctionType else getattr(function, "__self__", function)
-        raise payload.explain_argument(name, args, kwargs, error, passed, its) from error
+        raise explain_argument(name, args, kwargs, error, passed, its) from error
     finally:
         here.packing, here.foreign, here.again = before
     if inputs.shares:

@@ -21,9 +21,10 @@ from ...randomness.generators import Draws
 from ...run_registry import note_failure
 from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
-from ...serialization.payload import INLINE_MAX, Encoded, encode, explain_argument
+from ...serialization.payload import INLINE_MAX, Encoded, encode
 from ...serialization.pieces import Together, as_sent
 from ...serialization.unpacked import with_names
+from ...serialization.unpicklable import explain_argument
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
 from . import outcomes, state_map

@@ -15,8 +15,9 @@ from typing import Any
 from ...errors import PayloadError
 from ...serialization import read_only
 from ...serialization.foreign import is_of_ray
-from ...serialization.payload import INLINE_MAX, Encoded, explain_shared
+from ...serialization.payload import INLINE_MAX, Encoded
 from ...serialization.shared import Shared, SharedPlace, ShareError, packing, reference
+from ...serialization.unpicklable import explain_shared
 from .gate import Gate
 from .scheduler import DiskFull, Full, Scheduler, StaleInput, check, ffi, with_gil
 

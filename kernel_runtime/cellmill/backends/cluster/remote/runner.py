@@ -23,6 +23,7 @@ from ....serialization import payload, read_only
 from ....serialization.exceptions import encode_error
 from ....serialization.function_code import load_function
 from ....serialization.unpacked import callee
+from ....serialization.unpicklable import encode_rest
 from ....worker_process.protocol import IMPORTS
 from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, MODULES, NONE, PACKED, TASK, VALUE
@@ -256,7 +257,7 @@ class RemoteRunner:
                 try:
                     encoded = payload.encode(value)
                 except BaseException as error:
-                    encoded = payload.encode_rest(name, value, error)
+                    encoded = encode_rest(name, value, error)
             except PayloadError as error:
                 failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed

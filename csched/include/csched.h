@@ -234,6 +234,7 @@ const char *csched_error_name(int code);
 /* kernel side: life cycle */
 int csched_create(const csched_config_t *config, csched_t **scheduler);
 int csched_close(csched_t *s); /* takes no more tasks; submitted ones go on */
+int csched_close_idle(csched_t *s); /* the same if all that was submitted is over; CSCHED_EAGAIN: it is not */
 int csched_stop(csched_t *s); /* takes no more tasks and retires its workers; payloads stay readable */
 int csched_destroy(csched_t *s); /* stops and unmaps everything: no view of a payload may exist any more */
 int csched_forked(csched_t *s); /* in a forked child: releases everything except payloads with views */

@@ -136,6 +136,16 @@ CSCHED_EXPORT int csched_close(csched_t *s)
     return CSCHED_OK;
 }
 
+CSCHED_EXPORT int csched_close_idle(csched_t *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const csched_stats_t *t = &s->stats;
+    bool idle = t->succeeded + t->failed + t->cancelled >= t->submitted;
+    s->closed = s->closed || idle;
+    pthread_mutex_unlock(&s->lock);
+    return idle ? CSCHED_OK : CSCHED_EAGAIN;
+}
+
 CSCHED_EXPORT int csched_stop(csched_t *s)
 {
     csched_close(s);

@@ -169,5 +169,20 @@ static void closed_it_finishes_what_it_has(void)
     world_close(w);
 }
 
-MAIN(TEST(closed_it_finishes_what_it_has), TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own),
+static void closed_idle_only_when_all_is_over(void)
+{
+    world_t *w = world_open(0);
+    job_t job = {.kind = JOB_NONE};
+    submit(w, JOB_NONE, 0, 0);
+    EQUAL(csched_close_idle(w->s), CSCHED_EAGAIN);
+    submit(w, JOB_NONE, 0, 0);
+    world_threads(w, 1);
+    finish(w, 2);
+    OK(csched_close_idle(w->s));
+    EQUAL(csched_submit(w->s, 1, 0, 0, &job, sizeof job, 0), CSCHED_ESTOPPED);
+    world_close(w);
+}
+
+MAIN(TEST(closed_it_finishes_what_it_has), TEST(closed_idle_only_when_all_is_over),
+     TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own),
      TEST(destroyed_with_everything_open), TEST(one_after_another), TEST(calls_from_many_threads))

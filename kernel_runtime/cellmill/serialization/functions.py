@@ -78,6 +78,8 @@ class FunctionTable:
         self._drop = drop
         self._pinned: dict[int, list[Version]] = {}
         self._unpinned: deque[int] = deque()
+        # Releases one pin of a function. Finalizers call it, without a lock, and must not keep this table by it.
+        self.unpin: Callable[[int], None] = self._unpinned.append
         self._entries: OrderedDict[Any, Entry] = OrderedDict()
         self._reading: dict[int, Entry] = {}  # by id: those whose functions read data of the user's modules
         # What C compares before a plain call: of functions that cost little to compare, and keep nothing shared.
@@ -176,10 +178,6 @@ class FunctionTable:
             return self._entries.get(function)
         except Exception:  # not hashable, or its hash or comparison raises
             return None
-
-    def unpin(self, number: int) -> None:
-        """Release one pin of a function. Takes no lock, since finalizers call it, too."""
-        self._unpinned.append(number)
 
     def drawing(self, function: Any) -> tuple[int, Sequence[Any]]:
         """Return (number, generators) of a function that just got number 0, as it refers to generators."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from functools import partial
@@ -17,7 +18,7 @@ from ...task import TaskOptions
 from . import outcomes, state_map
 from .protocols import StreamHost
 from .salvage import mark_in, salvage
-from .scheduler import NO_ELEMENT, ffi, with_gil
+from .scheduler import NO_ELEMENT, Closed, ffi, with_gil
 
 # Outcomes, packed or as they are; or why there are none.
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
@@ -274,7 +275,8 @@ class Chunk:
                 )
             self.over = True
             stream.ended(self.counted)
-        stream.send()
+        with contextlib.suppress(Closed):
+            stream.send()
 
     def _not_loaded(self, status: int, detail: int) -> bool:
         """Whether the worker could not unpickle the elements, and ran none."""

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ...errors import CellmillError
@@ -92,9 +92,8 @@ def cancel_everything(backend: Ending) -> int:
     for stream in _streams(backend):
         stream.cancel_all()
     with_gil.csched_cancel_all(backend.scheduler.handle)
-    while (
-        not backend.resolver.resolve()
-    ):  # another thread resolves: it may have begun before the cancellation
+    # where another thread resolves, it may have begun before the cancellation
+    while not backend.resolver.resolve() and not backend.resolver.settles_here():
         backend.scheduler.wait(1)
     return backend.stats().cancelled - before
 
@@ -144,8 +143,8 @@ class _Finish:
         self._waited_for = True
         if self._thread.ident is None or backend.resolver.in_callback():  # that thread waits for callbacks
             self._run(backend)
-        elif threading.current_thread() is not self._thread:
-            self._over.wait()
+        elif threading.current_thread() is not self._thread and not backend.resolver.settles_here():
+            self._over.wait()  # what settles has to go on first
         if self._error is not None:
             raise self._error
 
@@ -170,10 +169,10 @@ def _let_begin(backend: Ending) -> None:
 
 
 def _finish(backend: Ending) -> None:
-    resolver = backend.resolver
-    work_off(backend)
-    with_gil.csched_close(backend.scheduler.handle)
-    work_off(backend)  # what another thread was submitting at that moment
+    resolver, handle = backend.resolver, backend.scheduler.handle
+    # at once, or what another thread submits meanwhile would be closed out half way
+    _work_off(backend, lambda: int(with_gil.csched_close_idle(handle)) == 0)
+    with_gil.csched_close(handle)
     resolver.resolve()
     backend.pool.close(True)
     resolver.resolve()
@@ -184,8 +183,15 @@ def _finish(backend: Ending) -> None:
 
 def work_off(backend: Ending) -> None:
     """Return when all that was submitted is over."""
+    _work_off(backend, lambda: not _busy(backend))
+
+
+def _work_off(backend: Ending, over: Callable[[], bool]) -> None:
+    """Return when ``over()``, which is asked while nothing is being settled."""
     with_gil.csched_pause(backend.scheduler.handle, 0)  # paused, what is outstanding would never be over
-    while not backend.resolver.stopped and backend.gate.broken is None and _busy(backend):
+    while not backend.resolver.stopped and backend.gate.broken is None:
+        if not _busy(backend) and backend.resolver.all_settled(over):
+            return
         backend.resolver.resolve()
         backend.scheduler.wait(50)
 

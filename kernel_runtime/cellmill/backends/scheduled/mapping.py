@@ -212,7 +212,7 @@ class MapResults:
             error = ENDS if self._left else piece[0].error
             if is_a(error, CancelledError):
                 key = self._arrivals.first - 1 if self._ordered else -1
-                error = self.stream.explain(error, key, self._length, self._run)
+                error = self.stream.explain(error, key, self._length or self._added, self._run)
             if self._instead is None:
                 self.close()
                 try:
@@ -325,6 +325,9 @@ class MapResults:
             items, size = self._input.take_rest(refusal)
             with uninterrupted():
                 self._add(items, size)
+        except Closed as error:  # the executor has ended meanwhile: these elements are cancelled
+            name = function_name(self.stream.function)
+            self._input.error = RuntimeError(f"{error}: what was left of the map of {name} did not run")
         finally:
             self._input.rest()
             self._refilling.release()

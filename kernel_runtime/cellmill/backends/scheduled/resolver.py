@@ -41,6 +41,7 @@ class Resolver:
         self._events = events
         self.stopped = False
         self._lock = threading.Lock()
+        self._settler = 0  # the thread that has it
         # futures settled with the last wake that have callbacks, or are waited for in other ways
         self._followed = 0
         self._callbacks = Callbacks()
@@ -89,8 +90,28 @@ class Resolver:
                 self._wait_for_other(patience)
             return False
         with uninterrupted(), self._lock:
-            self._take_completions()
+            self._settler = threading.get_ident()
+            try:
+                self._take_completions()
+            finally:
+                self._settler = 0
         return True
+
+    def all_settled(self, ask: Callable[[], bool]) -> bool:
+        """Settle everything that has come, and return what ``ask`` says before another thread settles more. Elements
+        that are tried again have been sent by then: the scheduler counts them as over until they are.
+        """
+        with uninterrupted(), self._lock:
+            self._settler = threading.get_ident()
+            try:
+                self._take_completions()
+                return ask()
+            finally:
+                self._settler = 0
+
+    def settles_here(self) -> bool:
+        """Whether this thread is settling: it runs code of the user's, of a value that is unpickled or collected."""
+        return self._settler == threading.get_ident()
 
     def _wait_for_other(self, seconds: float) -> None:
         """Return when the thread that settles has done so, or after so many seconds."""

@@ -115,7 +115,7 @@ class Stream:
         self.host.scheduler.adjust_run(self.run, submitted=len(items))
 
     def send(self) -> None:
-        """Cut and submit chunks as long as workers have use for them."""
+        """Cut and submit chunks as long as workers have use for them. Raises `Closed`: all that waited is cancelled."""
         with self._lock:
             if self._failure is not None:
                 self.fail(self._failure)
@@ -129,7 +129,12 @@ class Stream:
                 keys, items, position = self.waiting.take(size)
                 packing = self._packing * len(items) // available
                 self._packing -= packing
-                self._submit(keys, items, position=position, packing=packing)
+                try:
+                    self._submit(keys, items, position=position, packing=packing)
+                except Closed:  # nothing will be sent any more: what is left ends as well
+                    self.cancelled_by = self.cancelled_by or "the end of its executor"
+                    self.cancel_waiting()
+                    raise
         if self.when_low is not None and self.sent < most:
             self.when_low()
 
@@ -375,9 +380,8 @@ class Stream:
 
         ``position``: its own in the state map.
         """
-        if self.options.retries and not issubclass(
-            type(error), (CancelledError, DependencyError, PayloadError)
-        ):
+        final = (CancelledError, DependencyError, PayloadError)
+        if self.options.retries and self._failure is None and not issubclass(type(error), final):
             attempt = self._attempts.get(key, 0)
             delay = self.options.retry.delay(attempt, error)
             if delay is not None:

@@ -18,6 +18,7 @@ from ...by_value.import_log import Loaded
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
 from ...process_context.cpus import available_cpus, processor_seconds
+from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
 from ...task import WorkerInfo, check_worker_count
@@ -73,6 +74,9 @@ class Pool:
         self._loads: deque[tuple[int, Loaded]] = deque(maxlen=MOST_LOADS)
         self._initializer = options.pickled_initializer()
         self._starter: threading.Thread | None = None
+        # It is not joined: Stop in `Thread.join` has Python take a running thread for one that has ended.
+        self._none_missing = threading.Event()
+        self._none_missing.set()
         # Here, not in the starting thread: from Python 3.12 on no process can be started once the interpreter ends,
         # and a script may end right after its first submit.
         zygote_client.shared()
@@ -82,14 +86,15 @@ class Pool:
     def resize(self, count: int) -> None:
         """So many workers; fewer: the surplus finishes what it runs."""
         check_worker_count(count)
-        with self._lock:
-            self.size = count
-            self._told = (0, 0)
-            self._share_cores()
-            surplus = [m for m in self.members.values() if not m.retiring][count:]
-            for member in surplus:
-                self._retire(member)
-        self._start_missing()
+        with uninterrupted():
+            with self._lock:
+                self.size = count
+                self._told = (0, 0)
+                self._share_cores()
+                surplus = [m for m in self.members.values() if not m.retiring][count:]
+                for member in surplus:
+                    self._retire(member)
+            self._start_missing()
 
     def _share_cores(self) -> None:
         """Native threads of each worker: those that work hear of another number before their next task."""
@@ -108,18 +113,32 @@ class Pool:
 
     def _start_missing(self) -> None:
         """Start missing workers in the background; tasks wait in the scheduler meanwhile."""
-        with self._lock:
-            if self._starter is not None and self._starter.is_alive():
+        with uninterrupted(), self._lock:
+            if self._starter is not None:
                 return
-            self._starter = threading.Thread(target=self._start_loop, name="cellmill-starter", daemon=True)
-            self._starter.start()
+            starter = threading.Thread(target=self._start_loop, name="cellmill-starter", daemon=True)
+            starter.start()  # it waits for the lock
+            self._starter = starter
+            self._none_missing.clear()
 
     def _start_loop(self) -> None:
+        try:
+            self._start_all()
+        finally:
+            with self._lock:
+                if self._starter is threading.current_thread():
+                    self._start_no_more()
+
+    def _start_no_more(self) -> None:
+        self._starter = None
+        self._none_missing.set()
+
+    def _start_all(self) -> None:
         while True:
             with self._lock:
                 staying = sum(not m.retiring for m in self.members.values())
                 if self.closed or staying >= self.size:
-                    self._starter = None
+                    self._start_no_more()
                     return
                 pause = self._failed_starts.pause
             time.sleep(pause)
@@ -135,7 +154,7 @@ class Pool:
             self._failed_starts.add()
             if isinstance(error, zygote_client.NoWorker) and not self._failed_starts.hopeless:
                 return False
-            self._starter = None
+            self._start_no_more()
         problem = (
             error
             if isinstance(error, CellmillError)
@@ -274,12 +293,7 @@ class Pool:
 
     def replace(self, index: int) -> None:
         """A new worker in the place of this one, which finishes what it runs."""
-        with self._lock:
-            member = self.members.get(index)
-            if member is None or member.retiring:
-                return
-            self._retire(member)
-        self._start_missing()
+        self._renew([index])
 
     def kill(self, index: int, reason: str = "") -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""
@@ -290,23 +304,23 @@ class Pool:
 
     def restart(self) -> None:
         """New workers in the place of all; what runs is finished first."""
-        with self._lock:
-            for member in list(self.members.values()):
-                if not member.retiring:
-                    self._retire(member)
-        self._start_missing()
+        self._renew(list(self.members))
 
     def renew(self, indexes: Iterable[int], zygote_too: bool) -> None:
         """New workers in the place of these, which hold modules that were edited."""
         with contextlib.suppress(BackendError):  # a new zygote has none of them
             if zygote_too:
                 zygote_client.shared().forget_modules()
-        with self._lock:
-            for index in indexes:
-                member = self.members.get(index)
-                if member is not None and not member.retiring:
-                    self._retire(member)
-        self._start_missing()
+        self._renew(indexes)
+
+    def _renew(self, indexes: Iterable[int]) -> None:
+        with uninterrupted():  # Stop in between would leave fewer workers, or none
+            with self._lock:
+                for index in indexes:
+                    member = self.members.get(index)
+                    if member is not None and not member.retiring:
+                        self._retire(member)
+            self._start_missing()
 
     def close(self, wait: bool) -> None:
         """Retire all workers; with ``wait``, return when their processes are gone."""
@@ -321,7 +335,7 @@ class Pool:
             return
         deadline = time.monotonic() + 5
         if starter is not None and starter is not threading.current_thread():
-            starter.join(5)  # one more worker may be on its way
+            self._none_missing.wait(5)  # one more worker may be on its way
         with self._lock:
             members = list(self.members.values())
         for member in members:
@@ -354,10 +368,7 @@ class Pool:
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once on each worker; their values, in the order of the workers."""
         self.sync_context()
-        with self._lock:  # it is started under it
-            starter = self._starter
-        if starter is not None:
-            starter.join(REPLY_SECONDS)
+        self._none_missing.wait(REPLY_SECONDS)
         return self.requests.call(
             function, sorted(m.index for m in list(self.members.values()) if not m.retiring)
         )

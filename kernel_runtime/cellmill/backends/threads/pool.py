@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
+from ...process_context.interrupts import uninterrupted
 from ...task import WorkerInfo, check_worker_count
 from ..common_options import CommonOptions
 from ..scheduled.protocols import PoolHost
@@ -68,14 +69,15 @@ class ThreadPool:
     def resize(self, count: int) -> None:
         """So many threads; fewer: the surplus finishes what it runs."""
         check_worker_count(count)
-        with self._lock:
-            self.size = count
-            for member in [m for m in self.members.values() if not m.retiring][count:]:
-                self._retire(member)
-        self._start_missing()
+        with uninterrupted():  # Stop in between would leave fewer threads, or none
+            with self._lock:
+                self.size = count
+                for member in [m for m in self.members.values() if not m.retiring][count:]:
+                    self._retire(member)
+            self._start_missing()
 
     def _start_missing(self) -> None:
-        with self._lock:
+        with uninterrupted(), self._lock:
             while not self.closed and sum(not m.retiring for m in self.members.values()) < self.size:
                 try:
                     self._start_one()
@@ -197,20 +199,20 @@ class ThreadPool:
 
     def replace(self, index: int) -> None:
         """A new thread in the place of this one, which finishes what it runs."""
-        with self._lock:
-            member = self.members.get(index)
-            if member is None or member.retiring:
-                return
-            self._retire(member)
-        self._start_missing()
+        self._renew([index])
 
     def restart(self) -> None:
         """New threads in the place of all; what runs is finished first."""
-        with self._lock:
-            for member in list(self.members.values()):
-                if not member.retiring:
-                    self._retire(member)
-        self._start_missing()
+        self._renew(list(self.members))
+
+    def _renew(self, indexes: Iterable[int]) -> None:
+        with uninterrupted():
+            with self._lock:
+                for index in indexes:
+                    member = self.members.get(index)
+                    if member is not None and not member.retiring:
+                        self._retire(member)
+            self._start_missing()
 
     def close(self, wait: bool) -> None:
         """Retire all threads; with ``wait``, return when they have ended."""

@@ -114,6 +114,16 @@ def test_a_shutdown_by_what_is_being_settled(cancel: bool) -> None:
         ex.shutdown()
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_unread_map_in_the_caller_is_cancelled_with_its_executor() -> None:
+    ran: list[int] = []
+    ex = Executor(backend="inline")
+    results = ex.map(ran.append, iter(range(3)))
+    ex.shutdown(cancel_futures=True)
+    del results  # it would run, and be refused where that can only be printed
+    assert not ran
+
+
 def test_retries_of_a_map_whose_workers_cannot_start() -> None:
     """They were counted again with each try that could not be."""
     ex = Executor(1, initializer=os._exit, initargs=(3,))

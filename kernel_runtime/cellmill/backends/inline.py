@@ -303,8 +303,11 @@ class InlineBackend(SettledOwner):
         """Nothing waits: calls were over when they returned."""
 
     def shutdown(self, wait: bool, cancel_futures: bool) -> None:
-        for results in list(self._maps) if not cancel_futures else ():
-            results.take_rest()
+        for results in list(self._maps):
+            if cancel_futures:
+                results.cancelled = True
+            else:
+                results.take_rest()
         self._closed = True
         finish_all(self)
 

@@ -35,6 +35,7 @@ class InlineMap:
         constants: Mapping[str, Any],
     ) -> None:
         self.begun = False
+        self.cancelled = False  # with its executor
         self._call = call
         self._name = name
         self._run = run
@@ -82,7 +83,7 @@ class InlineMap:
 
     def run_out(self) -> None:
         """It is not read: what is left runs, if it comes to an end."""
-        if not self._input.exhausted:
+        if not self._input.exhausted and not self.cancelled:
             self._make(self._input.take_rest(endless(self._name, 0))[0], _forget)
             if self._input.error is not None:
                 warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)

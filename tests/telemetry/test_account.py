@@ -18,26 +18,7 @@ from cellmill.telemetry.account import Account, chain_of
 from cellmill.views.sections.journey import told
 from tests.support import tasks
 from tests.support.helpers import SECONDS
-
-
-def nap(seconds: float, *_: object) -> float:
-    time.sleep(seconds)
-    return seconds
-
-
-def later(before: float, seconds: float) -> float:
-    return nap(seconds)
-
-
-def fails_once(path: str, seconds: float) -> float:
-    nap(seconds)
-    with open(path, "a+") as file:
-        file.seek(0)
-        first = not file.read()
-        file.write("x")
-    if first:
-        raise OSError("once")
-    return seconds
+from tests.telemetry.naps import fails_once, later, nap
 
 
 @pytest.fixture
@@ -142,13 +123,13 @@ def test_a_chain_leaves_workers_idle(ex: Executor) -> None:
 
 def test_a_slow_loop_in_the_kernel_leaves_workers_idle(ex: Executor) -> None:
     for _ in range(4):
-        assert ex.submit(nap, 0.02).result(SECONDS) == 0.02
-        end = time.process_time() + 0.1
+        assert ex.submit(nap, 0.01).result(SECONDS) == 0.01
+        end = time.process_time() + 0.05
         while time.process_time() < end:  # computes, as a cell does between its calls
             pass
     found = of(ex)
     assert found.reasons is not None
-    assert found.reasons.submission >= 0.25
+    assert found.reasons.submission >= 0.125
     assert found.reasons.submission > found.idle / 2
     assert "idle until more tasks were submitted" in found.sentence
 
@@ -160,8 +141,8 @@ def packing_is_told(found: Any) -> None:
 
 
 def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
-    part = bytearray(40_000_000)
-    for _ in range(8):
+    part = bytearray(20_000_000)
+    for _ in range(6):
         ex.submit(nap, 0.0, part).result(SECONDS)
     found = of(ex)
     assert found.reasons is not None
@@ -170,9 +151,9 @@ def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex:
 
 def test_large_elements_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
     """They are packed as they are taken from the generator, before there is a chunk of them."""
-    parts = [bytearray(40_000_000) for _ in range(2)]
+    parts = [bytearray(20_000_000) for _ in range(2)]
     assert list(ex.map(nap, [0.0] * 2)) == [0.0] * 2
-    list(ex.map(nap, [0.0] * 12, (parts[n % 2] for n in range(12))))
+    list(ex.map(nap, [0.0] * 8, (parts[n % 2] for n in range(8))))
     found = of(ex)
     assert found.reasons is not None
     packing_is_told(found)

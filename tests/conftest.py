@@ -148,8 +148,21 @@ def program(script: Callable[..., str]) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def said(tmp_path: Path) -> Callable[..., tuple[str, str]]:
-    """What a script with this task and these lines in its executor's block writes to stdout and stderr."""
+def said(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+    """What this task and these lines in its executor's block show on stdout and stderr, in this process."""
+
+    def run(task: str, lines: str = "ex.submit(task).result()", how: str = "1") -> tuple[str, str]:
+        body = "\n".join(f"    {line}" for line in lines.splitlines())
+        capfd.readouterr()
+        exec(f"{PRINTS}{task}\nwith Executor({how}) as ex:\n{body}\n", {"__name__": "__main__"})
+        return capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def said_alone(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """The same of a program, whose memory and modules are its own."""
 
     def run(task: str, lines: str = "ex.submit(task).result()", how: str = "1") -> tuple[str, str]:
         body = "\n".join(f"    {line}" for line in lines.splitlines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import select
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import cellmill
 from cellmill import Executor
 from cellmill.cell_output.transcript import kept
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate, comes_down
+from tests.support.helpers import SECONDS, Gate, comes_down, prepend_to_path
 
 # -- what comes
 
@@ -96,7 +97,7 @@ def test_late_news_of_a_dead_workers_pipe(fresh: Executor, capfd: pytest.Capture
     """Its end may be heard when a new worker's pipe has its number: that one is heard all the same."""
 
     def talk() -> None:
-        for i in range(3000):
+        for i in range(1200):
             print(i, "x" * 100)
 
     fresh.run_on_workers(os.getpid)
@@ -202,6 +203,7 @@ def task():
     assert said(task, lines)[0] == expected
 
 
+@pytest.mark.filterwarnings("ignore:tasks of begin change builtins")
 def test_a_thread_that_outlives_its_task(said: Callable[..., tuple[str, str]]) -> None:
     task = """
 import builtins
@@ -236,11 +238,19 @@ def task():
     assert sorted(said(task)[0].split()) == ["child", "parent"]
 
 
-def test_initializer_and_import(said: Callable[..., tuple[str, str]], tmp_path: Path) -> None:
+def test_initializer_and_import(
+    said: Callable[..., tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "talks_when_imported.py").write_text("print('imported')\ndef f():\n    print('called')\n")
-    task = f"sys.path.insert(0, {str(tmp_path)!r})\nimport talks_when_imported\nsys.stdout.flush()"
-    lines = "ex.submit(talks_when_imported.f).result()"
-    out, _ = said(task, lines, "1, initializer=print, initargs=('initialized',)")
+    prepend_to_path(monkeypatch, tmp_path)
+    try:
+        out, _ = said(
+            "import talks_when_imported\nsys.stdout.flush()",
+            "ex.submit(talks_when_imported.f).result()",
+            "1, initializer=print, initargs=('initialized',)",
+        )
+    finally:
+        sys.modules.pop("talks_when_imported", None)
     assert out.splitlines() == ["imported", "initialized", "imported", "called"]
 
 
@@ -299,13 +309,13 @@ def test_output_of_a_backend_that_is_gone_is_no_later_ones() -> None:
 
 def test_last_words_of_a_flood(fresh: Executor) -> None:
     def die() -> None:
-        for i in range(20_000):
-            print("line", i)
+        for i in range(2000):
+            print("x" * 200, i)
         os.kill(os.getpid(), 9)
 
     error = fresh.submit(die).exception(SECONDS)
     assert isinstance(error, cellmill.WorkerLostError)
-    assert error.output.endswith("line 19999\n")
+    assert error.output.endswith("xx 1999\n")
     assert len(error.output) < 3000
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +15,7 @@ from cellmill.cell_output.recent import Recent, Speaker
 from cellmill.diagnostics.questions import number
 from cellmill.views.scope import scope_of
 from cellmill.views.sections import SCOPED, SECTIONS
+from tests.cell_output.speaking import speak
 from tests.support.helpers import SECONDS
 
 ONE, TWO = Speaker("f 1", 1 << 32, 0, 0, 1), Speaker("f 2", 2 << 32, 0, 1, None)
@@ -80,13 +79,6 @@ def test_characters_stay_whole() -> None:
     found = [piece.data.decode("utf-8", "backslashreplace") for piece in kept.since(0, 100, 10**6).pieces]
     assert "".join(found) == "aäb€c😀\\xff\\xe2\\x82"
     assert not kept._cut
-
-
-def speak(number: int) -> int:
-    print("out", number)
-    print("err", number, file=sys.stderr)
-    logging.getLogger("tests.recent").warning("log %d", number)
-    return number
 
 
 @pytest.fixture(params=["local", "threads"])

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from random import choice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import cellmill
+from cellmill import Executor
+from cellmill.diagnostics import notices
+from cellmill.randomness import own_streams
 from cellmill.randomness.own_streams import drawn_by
-from tests.support.helpers import run_script
+from tests.support.helpers import SECONDS, run_script
+from tests.support.told import told
 
 
 def helper() -> float:
@@ -100,45 +109,67 @@ def test_what_a_function_draws_from(function: Any, drawn: set[str]) -> None:
     assert drawn_by(function) == drawn
 
 
-SCRIPT = """
-import random
-import numpy as np
-from numpy.random import seed
-import cellmill
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Take a text for that of the script that runs: nothing is known of what ran before."""
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "seed", np.random.seed, raising=False)
+    texts = itertools.count()
 
-def of_random(i):
-    return random.random()
+    def run(text: str) -> None:
+        seeds = own_streams._Seeds()
+        for name in ("met", "came_along", "given", "drew", "before_cell"):
+            monkeypatch.setattr(own_streams, name, getattr(seeds, name))
+        file = tmp_path / f"script_{next(texts)}.py"
+        file.write_text(text)
+        monkeypatch.setattr(main, "__file__", str(file), raising=False)
+        notices.forget()
 
-def of_numpy(i):
-    return np.random.rand()
-
-if __name__ == "__main__":
-    {seeding}
-    with cellmill.Executor(2) as ex:
-        list(ex.map(of_random, range(4)))
-        ex.submit(of_numpy, 1).result()
-        ex.submit(of_numpy, 2).result()
-"""
+    yield run
+    notices.forget()
+    cellmill.seed(None)
 
 
 @pytest.mark.parametrize(
-    ("seeding", "told"),
+    ("text", "seeded", "of"),
     [
-        ("random.seed(3)", ["tasks of of_random draw from random,"]),
-        pytest.param(
+        ("random.seed(3)", None, ["of_random draw from random,"]),
+        ("seed(3)", None, ["of_numpy draw from numpy.random, of which"]),
+        (
             "np.random.seed(3); random.seed(3)",
-            ["tasks of of_random draw", "tasks of of_numpy draw from numpy.random"],
-            marks=pytest.mark.long,  # each alone is told of in the cases beside it
+            None,
+            ["of_random draw from random,", "of_numpy draw from numpy.random,"],
         ),
-        ("seed(3)", ["tasks of of_numpy draw from numpy.random, of which"]),
-        ("random.seed(3); cellmill.seed(3)", []),
-        ("pass  # random.seed(3)", []),
+        ("random.seed(3); cellmill.seed(3)", 3, []),
+        ("pass  # random.seed(3)", None, []),
     ],
 )
-def test_a_script_that_seeds_them_is_told(tmp_path: Path, seeding: str, told: list[str]) -> None:
-    _, errors = run_script(tmp_path, SCRIPT.replace("{seeding}", seeding))
-    assert errors.count("does not reach them") == len(told)
-    assert all(text in errors for text in told)
+def test_a_script_that_seeds_them_is_told(
+    runs: Callable[[str], None], pool: Executor, text: str, seeded: int | None, of: list[str]
+) -> None:
+    def of_random(_: int) -> float:
+        return random.random()
+
+    def of_numpy(_: int) -> float:
+        return float(np.random.rand())
+
+    def draw() -> None:
+        list(pool.map(of_random, range(4)))
+        for number in (1, 2):
+            pool.submit(of_numpy, number).result(SECONDS)
+
+    runs(text)
+    cellmill.seed(seeded)
+    texts = told(draw, "does not reach them")
+    assert len(texts) == len(of)
+    for each, part in zip(texts, of, strict=True):
+        assert part in each
+
+
+def named_in(texts: list[str], stream: str) -> list[str]:
+    """The functions of which it is told that they draw from a stream, without the one that a test is around them."""
+    found = re.findall(rf"tasks of (\S+) draw from {re.escape(stream)}, ", "\n".join(texts))
+    return [name.rpartition("<locals>.")[2] for name in found]
 
 
 ALONG = """
@@ -177,7 +208,7 @@ def by_module(i):
 
 if __name__ == "__main__":
     random.seed(3)
-    with cellmill.Executor(2) as ex:
+    with cellmill.Executor(1) as ex:
         ex.submit(Walker().step).result()
         list(ex.map(Drawer(), range(2)))
         ex.submit(partial(draw, 1)).result()
@@ -195,58 +226,53 @@ def test_what_comes_with_a_call_draws(tmp_path: Path) -> None:
     """Methods and other callables that have no number, functions and objects among the arguments, and modules."""
     (tmp_path / "walking_module.py").write_text("import random\ndef draw():\n    return random.random()\n")
     _, errors = run_script(tmp_path, ALONG)
-    named = re.findall(r"tasks of (\S+) draw from random, ", errors)
-    assert named == [
+    assert named_in([errors], "random") == [
         *("Walker.step", "Drawer", "draw", "Random.gauss"),
         *("stepped", "stepped_once", "call", "by_module"),
     ]
 
 
-IN_PACKAGES = """
-import numpy as np
-import pandas as pd
-from numpy.random import seed as begin
-import cellmill
-
-table = pd.DataFrame({"a": range(100)})
-
-def sampled(i):
-    return table.sample(2).a.sum()
-
-def in_its_own_order(i):
-    return table.sample(2, random_state=i).a.sum()
-
-def of_its_own_seed(i):
-    begin(i)
-    return table.sample(2).a.sum()
-
-def draw(ex):
-    for function in (sampled, in_its_own_order, of_its_own_seed):
-        list(ex.map(function, range(4)))
-    ex.submit(table.sample, 2).result()
-    ex.submit(sampled, 2).result()
-
-if __name__ == "__main__":
-    {first}
-    with cellmill.Executor({how}) as ex:
-        draw(ex)
-        {then}
-        draw(ex)
-"""
-
-
 @pytest.mark.parametrize(
-    ("first", "then", "told", "how"),
+    ("text", "then", "of"),
     [
-        ("np.random.seed(3)", "pass", ["sampled", "NDFrame.sample"], "2"),
-        ("np.random.seed(3)", "pass", ["sampled", "NDFrame.sample"], "1, backend='dask'"),
-        ("pass", "cellmill.seed(3)", [], "2"),
-        # a worker of a cluster is told of the seed as in `tests/contract/test_random.py`
-        pytest.param("pass", "cellmill.seed(3)", [], "1, backend='dask'", marks=pytest.mark.long),
+        ("np.random.seed(3)", None, ["sampled", "NDFrame.sample"]),
+        # that nothing is told where nothing is seeded, or after `cellmill.seed`, is asked of scripts above
+        pytest.param("pass", 3, [], marks=pytest.mark.long),
     ],
 )
-def test_packages_draw(tmp_path: Path, first: str, then: str, told: list[str], how: str) -> None:
+def test_packages_draw(runs: Callable[[str], None], text: str, then: int | None, of: list[str]) -> None:
     """A worker sees the draws that do not show in the function's own code. Each function is told of once."""
-    script = IN_PACKAGES.replace("{first}", first).replace("{then}", then).replace("{how}", how)
-    _, errors = run_script(tmp_path, script)
-    assert re.findall(r"tasks of (\S+) draw from numpy.random, ", errors) == told
+    table = pd.DataFrame({"a": range(100)})
+
+    def sampled(_: int) -> int:
+        return int(table.sample(2).a.sum())
+
+    def in_its_own_order(i: int) -> int:
+        return int(table.sample(2, random_state=i).a.sum())
+
+    def of_its_own_seed(i: int) -> int:
+        np.random.seed(i)
+        return int(table.sample(2).a.sum())
+
+    def draw(ex: Executor) -> None:
+        for function in (sampled, in_its_own_order, of_its_own_seed):
+            list(ex.map(function, range(4)))
+        ex.submit(table.sample, 2).result(SECONDS)
+        ex.submit(sampled, 2).result(SECONDS)
+
+    runs(text)
+    with Executor(1) as ex:
+        texts = told(lambda: draw(ex), "does not reach them")
+        cellmill.seed(then)
+        texts += told(lambda: draw(ex), "does not reach them")
+    assert named_in(texts, "numpy.random") == of
+
+
+def test_workers_of_a_cluster_tell_of_draws(runs: Callable[[str], None]) -> None:
+    def hidden(_: int) -> float:
+        return float(vars(np)["random"].rand())
+
+    runs("np.random.seed(3)")
+    with Executor(1, backend="dask") as ex:
+        texts = told(lambda: [list(ex.map(hidden, range(4))) for _ in range(2)], "does not reach them")
+    assert named_in(texts, "numpy.random") == ["hidden"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,12 +31,18 @@ def computes_until(path, most=20.0):
 """
 
 
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@contextlib.contextmanager
+def new_folder() -> Iterator[Path]:
     """The directory of sockets: addresses are short, so it is not in the folder of the test."""
-    with tempfile.TemporaryDirectory(prefix="cm-") as made:
+    with tempfile.TemporaryDirectory(prefix="cm-") as made, pytest.MonkeyPatch.context() as patch:
         path = Path(made) / "run"
-        monkeypatch.setenv("CELLMILL_RUNTIME_DIR", str(path))
+        patch.setenv("CELLMILL_RUNTIME_DIR", str(path))
+        yield path
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with new_folder() as path:
         yield path
 
 

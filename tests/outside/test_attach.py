@@ -14,14 +14,14 @@ from tests.outside.conftest import Start
 from tests.support.helpers import SECONDS
 from tests.support.waiting import until
 
-COMPUTES = """
+BUSY = """
 ex = cellmill.Executor(2)
 waits = [ex.submit(hold, 0) for _ in range(2)]
 while ex.stats().running < 2:
     time.sleep(0.01)
 many = ex.map(quick, range(300), chunksize=1, prefetch=300)
-print("computes", flush=True)
-computes_until(sys.argv[1])
+print("begun", flush=True)
+{until}(sys.argv[1])
 try:
     print(list(many))
 except BaseException as error:
@@ -31,7 +31,7 @@ print([wait.cancel(force=True) for wait in waits])
 
 
 def test_answers_within_300_ms_while_the_kernel_computes(watched: Start, tmp_path: Path) -> None:
-    program = watched(COMPUTES)
+    program = watched(BUSY.format(until="computes_until"))
     with cellmill.attach(program.pid) as kernel:
         until(lambda: kernel.runs())
         took = []
@@ -73,8 +73,12 @@ def late(self, message):
         read.wait()
     do(self, message)
 
+def waits_until(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
 Serving._do = late
-{COMPUTES}
+{BUSY.format(until="waits_until")}
 read.set()
 """)
     with cellmill.attach(program.pid) as kernel:

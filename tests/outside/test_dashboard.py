@@ -28,7 +28,7 @@ from cellmill import cli
 from cellmill.outside.dashboard.page import COLOURS
 from cellmill.telemetry.text_bar import LETTERS
 from tests.browser import chromium
-from tests.outside.conftest import Start
+from tests.outside.conftest import Start, new_folder
 from tests.outside.test_top import HOLDS
 from tests.support.helpers import SECONDS
 from tests.support.waiting import until
@@ -62,9 +62,16 @@ class Served:
         return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """One directory of sockets for all tests here: they share the dashboard that looks into it."""
+    with new_folder() as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
 def dashboard(folder: Path) -> Iterator[Served]:
-    """A dashboard in a process of its own."""
+    """A dashboard in a process of its own, which Ctrl-C ends."""
     command = [sys.executable, "-m", "cellmill", "dashboard"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -73,6 +80,8 @@ def dashboard(folder: Path) -> Iterator[Served]:
     assert found, said
     try:
         yield Served(process, found[1], found[2])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) == 0
     finally:
         process.kill()
         process.communicate()
@@ -128,11 +137,11 @@ def test_only_who_has_the_token_gets_in(dashboard: Served) -> None:
         if each.status == psutil.CONN_LISTEN
     ]
     assert addresses == ["127.0.0.1"]
-    dashboard.process.send_signal(signal.SIGINT)
-    assert dashboard.process.wait(SECONDS) == 0
 
 
-def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -> None:
+def test_metrics_tell_what_the_kernel_tells(
+    watched: Start, dashboard: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
     program = watched(HOLDS)
     pid = str(program.pid)
     until(lambda: any(sample.value == 2 for sample in dashboard.metrics().get("cellmill_tasks", [])))
@@ -148,7 +157,8 @@ def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -
         until(lambda: value(dashboard.metrics()["cellmill_paused"], pid=pid) == 1)
         kernel.cancel()
     until(lambda: value(dashboard.metrics()["cellmill_tasks_ended_total"], pid=pid, state="cancelled") == 30)
-    board = json.loads(grafana())
+    assert cli.main(["dashboard", "--grafana"]) == 0
+    board = json.loads(capsys.readouterr().out)
     asked = {name for panel in board["panels"] for each in panel["targets"] for name in names(each["expr"])}
     assert asked <= found.keys()
     assert asked
@@ -156,25 +166,21 @@ def test_metrics_tell_what_the_kernel_tells(watched: Start, dashboard: Served) -
     until(lambda: not dashboard.metrics().get("cellmill_tasks"))
 
 
-def grafana() -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "cellmill", "dashboard", "--grafana"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-
-
 def names(expression: str) -> list[str]:
     return re.findall(r"cellmill_\w+", expression)
 
 
 @pytest.mark.browser
-def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard: Served, page: Page) -> None:
-    first = watched(HOLDS)
+def test_the_page_says_how_shows_what_runs_and_its_buttons_act(
+    watched: Start, dashboard: Served, page: Page
+) -> None:
+    page.emulate_media(color_scheme="dark")
     page.goto(f"{dashboard.base}/?token={dashboard.token}")
+    page.get_by_text("No kernel or script of yours can be watched").wait_for()
+    assert page.url == f"{dashboard.base}/?theme=dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)"
+    first = watched(HOLDS)
     page.get_by_text(f"process {first.pid} · local").wait_for()
-    assert "token" not in page.url
     page.reload()  # the cookie lets it in
     page.get_by_text("40 done").wait_for()
     page.get_by_text("28 queued").wait_for()
@@ -208,15 +214,6 @@ def test_the_page_shows_what_runs_and_its_buttons_act(watched: Start, dashboard:
     page.get_by_text("28 queued").wait_for()
     second.kill()
     page.get_by_text(f"Process {second.pid} (").get_by_text("has ended").wait_for()
-
-
-@pytest.mark.browser
-def test_without_kernels_it_says_how(dashboard: Served, page: Page) -> None:
-    page.emulate_media(color_scheme="dark")
-    page.goto(f"{dashboard.base}/?token={dashboard.token}")
-    page.get_by_text("No kernel or script of yours can be watched").wait_for()
-    assert page.url == f"{dashboard.base}/?theme=dark"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)"
 
 
 def test_without_bokeh_it_says_what_to_install(

@@ -70,7 +70,7 @@ def test_one_look_as_text(watched: Start, capsys: pytest.CaptureFixture[str]) ->
     until(
         lambda: "hold('[b]x[/b]')" in once(capsys)[1]
     )  # arguments are told when the kernel has a free moment
-    other = watched(HOLDS)
+    other = watched("print('ready', flush=True)\nsys.stdin.readline()\n")
     _, out, _ = once(capsys, str(program.pid))
     assert f"Others that can be watched, by cellmill top PID: {other.pid} (" in out
 
@@ -125,8 +125,26 @@ def rows(app: Top, name: str) -> list[list[str]]:
     return [list(cells) for cells in app.screen_stack[0].query_one(f"#{name}", Listing).shown]
 
 
-def test_it_shows_what_runs_and_keys_pause_and_cancel(watched: Start) -> None:
+async def orders_of_tables(app: Top, pilot: Pilot[None]) -> None:
+    """On a tall screen, which shows the tasks that ended."""
+    await seen(pilot, lambda: len(rows(app, "tasks")) == 40)
+    tasks = app.query_one("#tasks", Listing)
+    assert tasks.display
+    assert {row[1] for row in rows(app, "tasks")} == {"quick"}
+    await pilot.press("s", "s", "s")
+    assert app.query_one("#runs", Listing).border_title == "Runs, by name"
+    assert [row[2] for row in rows(app, "runs")] == ["hold", "quick"]
+    await pilot.press("down", "s", "s", "s")
+    selected = app.query_one("#runs", Listing).selected()
+    assert selected is not None
+    assert selected["name"] == "quick"  # it stays under the cursor
+    await pilot.resize_terminal(80, 24)
+    await seen(pilot, lambda: not tasks.display)
+
+
+def test_it_shows_what_runs_tables_have_orders_and_keys_pause_and_cancel(watched: Start) -> None:
     program = watched(HOLDS)
+    on_screen(orders_of_tables, (120, 40))
     kernel = cellmill.attach(program.pid)
 
     async def act(app: Top, pilot: Pilot[None]) -> None:
@@ -159,27 +177,6 @@ def test_it_shows_what_runs_and_keys_pause_and_cancel(watched: Start) -> None:
     assert program.stdout is not None
     assert program.stdout.readline() == "CancelledError\n"
     kernel.close()
-
-
-def test_tables_have_orders_and_a_tall_screen_the_tasks_that_ended(watched: Start) -> None:
-    watched(HOLDS)
-
-    async def act(app: Top, pilot: Pilot[None]) -> None:
-        await seen(pilot, lambda: len(rows(app, "tasks")) == 40)
-        tasks = app.query_one("#tasks", Listing)
-        assert tasks.display
-        assert {row[1] for row in rows(app, "tasks")} == {"quick"}
-        await pilot.press("s", "s", "s")
-        assert app.query_one("#runs", Listing).border_title == "Runs, by name"
-        assert [row[2] for row in rows(app, "runs")] == ["hold", "quick"]
-        await pilot.press("down", "s", "s", "s")
-        selected = app.query_one("#runs", Listing).selected()
-        assert selected is not None
-        assert selected["name"] == "quick"  # it stays under the cursor
-        await pilot.resize_terminal(80, 24)
-        await seen(pilot, lambda: not tasks.display)
-
-    on_screen(act, (120, 40))
 
 
 def test_several_kernels_and_their_ends(watched: Start) -> None:

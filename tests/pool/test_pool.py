@@ -244,24 +244,24 @@ def test_closed_it_finishes_what_was_begun() -> None:
 @pytest.mark.parametrize("imap", [Pool.imap, Pool.imap_unordered])
 def test_closed_it_takes_the_input_to_its_end(imap: Callable[..., Iterator[int]]) -> None:
     pool = Pool(2)
-    results = imap(pool, abs, (-i for i in range(300_000)), 5000)
+    results = imap(pool, abs, (-i for i in range(20_000)), 200)
     first = next(results)
     pool.close()
     pool.join()
-    assert sorted([first, *results]) == list(range(300_000))
+    assert sorted([first, *results]) == list(range(20_000))
     assert next(results, None) is None
 
 
 def test_closed_it_raises_the_error_of_an_input_at_its_end() -> None:
     def items() -> Iterator[int]:
-        yield from range(300_000)
+        yield from range(20_000)
         raise ValueError("no more")
 
     pool = Pool(2)
-    results = pool.imap(abs, items(), 5000)
+    results = pool.imap(abs, items(), 200)
     pool.close()
     pool.join()
-    assert [next(results) for _ in range(300_000)] == list(range(300_000))
+    assert [next(results) for _ in range(20_000)] == list(range(20_000))
     assert told(lambda: next(results)) == ("ValueError", "no more")
     assert every(results) == []
 

@@ -96,12 +96,12 @@ def test_later_changes_are_not_seen(pool: Executor) -> None:
 
 
 def test_memory_stays_flat(fresh: Executor) -> None:
-    """Fifty shared, used in all ways, and dropped: by their last reference, by `close`, at the end of `with`."""
+    """Two dozen shared, used in all ways, and dropped: by their last reference, by `close`, at the end of `with`."""
 
     def by_closure(array: Any) -> Callable[[int], int]:
         return lambda x: int(array[x])
 
-    for i in range(50):
+    for i in range(24):
         shared = cellmill.share(numpy.full(MB // 8, i))
         if i % 3 == 0:
             assert fresh.submit(numpy.max, shared).result(SECONDS) == i

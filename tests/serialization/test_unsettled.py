@@ -96,7 +96,7 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
             for each in held:
                 each.clear()
             for key in range(500):
-                for each in held:
+                for each in held if key < 100 else ():
                     _add(each, key, Part())
                 setattr(whole, f"part{key}", key)
             vars(whole).clear()
@@ -107,7 +107,7 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
     try:
         for each in held:
             for way in WAYS:
-                assert 0 <= _ways(ex, each)[way]() <= 500
+                assert 0 <= _ways(ex, each)[way]() <= 100
         for _ in range(20_000):
             assert not views.found_in([whole])
         assert sys.getswitchinterval() == pytest.approx(1e-5, rel=0.1)

@@ -23,3 +23,32 @@ def fails_once(path: str, seconds: float) -> float:
     if first:
         raise OSError("once")
     return seconds
+
+
+def pause(length: float) -> None:
+    time.sleep(length)
+
+
+def pause_for_longer(length: float) -> None:
+    time.sleep(length)
+
+
+def step(before: object, length: float) -> None:
+    time.sleep(length)
+
+
+def long_step(before: object, length: float) -> None:
+    time.sleep(length)
+
+
+def join_all(one: object, two: object, three: object, length: float) -> None:
+    time.sleep(length)
+
+
+def join(one: object, other: object, length: float) -> None:
+    time.sleep(length)
+
+
+def rest_for_each(items: list[int]) -> list[int]:
+    time.sleep(0.005 * len(items))
+    return items

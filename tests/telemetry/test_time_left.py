@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
+from concurrent.futures import as_completed, wait
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from cellmill.telemetry.time_left import Backlog, Graph, Latest, Pace, TimeLeft,
 from cellmill.views.samples import left_of
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
+from tests.telemetry.naps import join, join_all, long_step, pause, pause_for_longer, rest_for_each, step
 
 NOTHING = Graph((), (), ())
 
@@ -159,30 +160,6 @@ def unequal_functions(executor: Executor) -> Iterator[object]:
     yield from ends(futures)
 
 
-def pause(length: float) -> None:
-    time.sleep(length)
-
-
-def pause_for_longer(length: float) -> None:
-    time.sleep(length)
-
-
-def step(before: object, length: float) -> None:
-    time.sleep(length)
-
-
-def long_step(before: object, length: float) -> None:
-    time.sleep(length)
-
-
-def join_all(one: object, two: object, three: object, length: float) -> None:
-    time.sleep(length)
-
-
-def join(one: object, other: object, length: float) -> None:
-    time.sleep(length)
-
-
 def promised(run: Callable[[Executor], Iterator[object]]) -> list[float]:
     """Estimates of the first three quarters of a run, each divided by the time that was left."""
     said: list[tuple[float, float]] = []
@@ -234,9 +211,9 @@ def test_a_graph_says_which_of_its_functions_have_not_run() -> None:
     with Executor(2) as executor:
         first = executor.submit(step, None, 0.01)
         middle = [executor.submit(long_step, first, 0.05) for _ in range(3)]
-        last = executor.submit(join_all, *middle, 1.0)
+        last = executor.submit(join_all, *middle, 0.5)
         said = []
-        while not last.done():
+        while not wait([last], 0.01).done:
             left = left_of(executor)
             if left is not None and left["unknown"]:
                 said.append(left["unknown"])
@@ -290,11 +267,6 @@ def test_a_task_that_runs_far_longer_than_those_before_makes_a_bound_of_it() -> 
     assert not Backlog("f", 1, ended=9, spent=0.9, elapsed=(2.0,)).late
     assert not Backlog("f", 1, ended=1, spent=4.0, elapsed=(15.0,)).late
     assert not Backlog("f", 1, elapsed=(15.0,)).late
-
-
-def rest_for_each(items: list[int]) -> list[int]:
-    time.sleep(0.005 * len(items))
-    return items
 
 
 def test_a_call_with_a_list_stands_for_its_elements() -> None:

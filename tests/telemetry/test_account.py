@@ -18,7 +18,7 @@ from cellmill.telemetry.account import Account, chain_of
 from cellmill.views.sections.journey import told
 from tests.support import tasks
 from tests.support.helpers import SECONDS
-from tests.telemetry.naps import fails_once, later, nap
+from tests.telemetry.work import fails_once, later, nap
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from cellmill.telemetry.earlier_runs import Earlier, with_fewer_workers
 from cellmill.telemetry.forecast import Ran
 from tests.support.helpers import SECONDS, prepend_to_path
 from tests.support.notebook import Notebook
+from tests.telemetry.work import first, importing
 
 
 def work(*tasks: Ran, wall: float, **more: Any) -> Work:
@@ -147,15 +148,6 @@ def test_an_account_ends_with_the_best_advice_or_says_that_there_is_none() -> No
         str(silent)
         == f"{found.sentence} No single change that Cellmill knows of would make it a sixth shorter."
     )
-
-
-def importing(module: str) -> int:
-    __import__(module)
-    return 0
-
-
-def first(array: Any, place: int) -> float:
-    return float(array[place])
 
 
 @pytest.fixture(params=["local", "threads"])

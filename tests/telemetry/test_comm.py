@@ -64,26 +64,6 @@ def finish(client: BlockingKernelClient, request: str) -> list[dict[str, Any]]:
     return seen
 
 
-def test_frames_flow_while_a_cell_runs(kernel: BlockingKernelClient, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    finish(kernel, kernel.execute(LOAD))
-    kernel.execute(RUN.format(gate=str(gate), tasks=6))
-    running = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["total"] == 6)
-    assert running["counts"]["done"] == 0
-    assert [run["name"] for run in running["runs"]] == ["hold"]
-    gate.touch()
-    last = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["done"] == 6)
-    assert last["counts"] == {
-        "total": 6,
-        "done": 6,
-        "failed": 0,
-        "lost": 0,
-        "cancelled": 0,
-        "running": 0,
-        "queued": 0,
-    }
-
-
 def cell(client: BlockingKernelClient, request: str) -> Iterator[dict[str, Any]]:
     """The states of one execution of a cell."""
     for frame in frames(client):
@@ -144,49 +124,55 @@ next(stream)
 """
 
 
-def test_another_executor_is_not_counted(kernel: BlockingKernelClient) -> None:
+def test_frames_flow_while_a_cell_runs_and_do_not_count_another_executor(
+    kernel: BlockingKernelClient, tmp_path: Path
+) -> None:
     finish(kernel, kernel.execute(LOAD))
     kernel.execute(OTHER)
     frame = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["done"] >= 1)
     assert frame["counts"]["total"] == 1
     finish(kernel, kernel.execute("stream.close(); other.shutdown(cancel_futures=True)"))
+    gate = tmp_path / "gate"
+    kernel.execute(RUN.format(gate=str(gate), tasks=6))
+    running = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["total"] == 6)
+    assert running["counts"]["done"] == 0
+    assert [run["name"] for run in running["runs"]] == ["hold"]
+    gate.touch()
+    last = next(f for f in frames(kernel) if f["kind"] == "snapshot" and f["counts"]["done"] == 6)
+    assert last["counts"] == {
+        "total": 6,
+        "done": 6,
+        "failed": 0,
+        "lost": 0,
+        "cancelled": 0,
+        "running": 0,
+        "queued": 0,
+    }
 
 
-def test_loading_says_hello_and_no_comm_is_opened(kernel: BlockingKernelClient) -> None:
-    seen = finish(kernel, kernel.execute(LOAD))
-    data = [message["content"]["data"] for message in seen if message["msg_type"] == "comm_msg"]
-    assert [frame["kind"] for frame in data] == ["hello"]
-    assert [message for message in seen if message["msg_type"] == "comm_open"] == []
-
-
-def test_loading_makes_no_executor(kernel: BlockingKernelClient) -> None:
-    finish(kernel, kernel.execute(LOAD))
-    question = "from cellmill import executor; print(executor.peek_default_executor())"
-    seen = finish(kernel, kernel.execute(question))
-    text = "".join(m["content"]["text"] for m in seen if m["msg_type"] == "stream")
-    assert text == "None\n"
-
-
-def test_a_view_finds_cellmill_by_comm_info(kernel: BlockingKernelClient) -> None:
+def test_loading_says_hello_opens_nothing_and_a_view_is_answered(kernel: BlockingKernelClient) -> None:
     def listed() -> int:
         reply = kernel.comm_info(target_name=schema.FRAME_TARGET, reply=True, timeout=60)
         return len(reply["content"]["comms"])
 
     assert listed() == 0
-    finish(kernel, kernel.execute(LOAD))
+    seen = finish(kernel, kernel.execute(LOAD))
+    data = [message["content"]["data"] for message in seen if message["msg_type"] == "comm_msg"]
+    assert [frame["kind"] for frame in data] == ["hello"]
+    assert [message for message in seen if message["msg_type"] == "comm_open"] == []
+    question = "from cellmill import executor; print(executor.peek_default_executor())"
+    seen = finish(kernel, kernel.execute(question))
+    text = "".join(m["content"]["text"] for m in seen if m["msg_type"] == "stream")
+    assert text == "None\n"
     assert listed() == 1
-    finish(kernel, kernel.execute("%unload_ext cellmill"))
-    assert listed() == 0
-
-
-def test_a_control_comm_is_answered(kernel: BlockingKernelClient) -> None:
-    finish(kernel, kernel.execute(LOAD))
     content = {"comm_id": "view", "target_name": schema.CONTROL_TARGET, "data": {"cellmill": 1}}
     opened = kernel.session.msg("comm_open", content)
     kernel.shell_channel.send(opened)
     answers = [m for m in finish(kernel, opened["header"]["msg_id"]) if m["msg_type"] == "comm_msg"]
     assert [m["content"]["data"]["kind"] for m in answers] == ["hello"]
     assert {m["content"]["comm_id"] for m in answers} == {"view"}
+    finish(kernel, kernel.execute("%unload_ext cellmill"))
+    assert listed() == 0
 
 
 def test_without_a_kernel_attach_does_nothing() -> None:

@@ -18,6 +18,7 @@ from cellmill.telemetry import schema
 from cellmill.telemetry.advice import Advice
 from cellmill.views import commands
 from tests.support.waiting import until
+from tests.telemetry.work_told import hold, odd
 
 WAIT = 60
 
@@ -50,11 +51,6 @@ def ask(kind: str, **more: Any) -> None:
     assert not thread.is_alive()
     if failures:
         raise failures[0]
-
-
-def hold(gate: str) -> str:
-    with open(gate) as file:
-        return file.read()
 
 
 def test_pause_holds_tasks_back_and_resume_lets_them_go(executor: cellmill.Executor) -> None:
@@ -169,12 +165,6 @@ def listed(**more: Any) -> Any:
     return answer(
         "list-tasks", **{"states": [], "order": "news", "text": "", "run": None, "count": 100, **more}
     )
-
-
-def odd(number: int) -> int:
-    if number % 2:
-        raise ValueError(f"odd: {number} <b>")
-    return number
 
 
 def test_a_list_of_tasks_and_one_in_full(executor: cellmill.Executor) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -21,6 +20,7 @@ from cellmill.telemetry.comparison import Comparison, Side, compare
 from cellmill.telemetry.run_times import TaskTimes, noise_of, ratio_of
 from cellmill.views import commands
 from tests.support import tasks
+from tests.telemetry.work import work
 
 TASKS = 16
 
@@ -55,7 +55,15 @@ def exponential(chance: random.Random, count: int, median: float = 0.005) -> lis
 # -- the statistics
 
 
-@pytest.mark.parametrize(("draw", "count"), [(log_normal, 5), (two_peaks, 40), (exponential, 12)])
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    [
+        (log_normal, 5),
+        # other shapes, by the same intervals
+        pytest.param(two_peaks, 40, marks=pytest.mark.long),
+        pytest.param(exponential, 12, marks=pytest.mark.long),
+    ],
+)
 def test_equal_distributions_are_rarely_told_apart(
     draw: Callable[[random.Random, int], list[float]], count: int
 ) -> None:
@@ -106,10 +114,6 @@ def test_runs_alike_tell_the_noise() -> None:
 
 
 # -- runs of real pools
-
-
-def work(seconds: float) -> None:
-    time.sleep(seconds)
 
 
 def run(executor: Executor, seconds: float, count: int = TASKS) -> RunRecord:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
 import random
-import signal
 import sys
 import time
 from array import array
@@ -21,27 +19,10 @@ from cellmill import Executor, Future, WorkerLostError, run_registry
 from cellmill.views.sections import graph as graph_section
 from cellmill.views.sections.graph import GraphSection
 from tests.support.helpers import prepend_to_path
+from tests.telemetry.work import die, fail, hold, total
 
 WAITING, QUEUED, RUNNING, DONE, FAILED, CANCELLED, SKIPPED, LOST = range(8)
 SECONDS = 60
-
-
-def total(*values: Any) -> int:
-    return 1 + sum(v if isinstance(v, int) else sum(v) for v in values)
-
-
-def hold(gate: str) -> int:
-    while not Path(gate).exists():
-        time.sleep(0.005)
-    return 1
-
-
-def fail(_: int) -> int:
-    raise ValueError("no")
-
-
-def die(_: int) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture
@@ -92,7 +73,7 @@ class Picture:
         return self
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_random_graphs(executor: Executor, seed: int) -> None:
     dice = random.Random(seed)
     picture = Picture(executor)

@@ -10,17 +10,10 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.telemetry.idle import Idle, explained
+from tests.telemetry.work import brief, sleeps
 
 CASES = 9000  # more than are scheduled again on paper for advice
 PAUSE = 0.25
-
-
-def brief(x: int) -> int:
-    return x
-
-
-def sleeps(seconds: float) -> None:
-    time.sleep(seconds)
 
 
 def test_stamps_that_do_not_add_up_tell_nothing() -> None:

@@ -16,6 +16,7 @@ from cellmill.telemetry import schema
 from cellmill.telemetry.journal import MAGIC, JournalFull, JournalWriter, read_journal
 from cellmill.views import recording
 from tests.support.helpers import run_script
+from tests.telemetry.work_told import add, fail
 
 SECONDS = 60
 GRAPH: Any = {
@@ -34,10 +35,6 @@ def executor() -> Iterator[Executor]:
         set_default_executor(made)
         yield made
         set_default_executor(None)
-
-
-def add(*values: int) -> int:
-    return sum(values) + 1
 
 
 def write(path: Path, *frames: Any) -> Path:
@@ -182,11 +179,6 @@ def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["replay", str(path), "--html", str(tmp_path / "x.html")]) == 0
     assert cli.main(["replay", str(tmp_path / "none")]) == 1
     assert "there is no file" in capsys.readouterr().err
-
-
-def fail(text: str) -> None:
-    print("about to fail")
-    raise ValueError(text)
 
 
 def test_single_tasks_are_in_it_once_each(executor: Executor, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from cellmill.telemetry.time_left import Backlog, Graph, Latest, Pace, TimeLeft,
 from cellmill.views.samples import left_of
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
-from tests.telemetry.naps import join, join_all, long_step, pause, pause_for_longer, rest_for_each, step
+from tests.telemetry.work import join, join_all, long_step, pause, pause_for_longer, rest_for_each, step
 
 NOTHING = Graph((), (), ())
 

@@ -16,6 +16,7 @@ from cellmill.views import commands
 from cellmill.views.sections.journey import JourneySection
 from cellmill.views.sections.timeline import TimelineSection
 from cellmill.views.sections.work_fold import INTERVALS, SPAN
+from tests.telemetry.work import double, wait_for
 
 WAIT = 60
 NAMES = ("start", "end", "ticket", "count", "failed", "cut", "worker", "running")
@@ -56,17 +57,6 @@ def collected(section: TimelineSection, executor: cellmill.Executor, tasks: int)
 
     until(enough)
     return frames
-
-
-def wait_for(path: str) -> None:
-    while not Path(path).exists():
-        time.sleep(0.005)
-
-
-def double(x: int) -> int:
-    if x == 3:
-        raise ValueError("three")
-    return 2 * x
 
 
 def test_each_task_is_a_span_with_its_function(executor: cellmill.Executor) -> None:

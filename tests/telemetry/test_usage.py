@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
 from array import array
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,10 +22,10 @@ from cellmill.views.sections.journey import JourneySection
 from cellmill.views.sections.usage import UsageSection
 from cellmill.views.sections.workers import WorkersSection
 from tests.support.waiting import until
+from tests.telemetry.work import BLOCK, large, small
 
 SECONDS = 60
 MEGABYTE = 1 << 20
-BLOCK = 120 * MEGABYTE
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +34,6 @@ def executor() -> Iterator[Executor]:
         set_default_executor(made)
         yield made
         set_default_executor(None)
-
-
-def large(gate: str) -> int:
-    """Hold a block of memory until told."""
-    kept = bytearray(b"x") * BLOCK
-    small(gate)
-    return len(kept)
-
-
-def small(gate: str) -> None:
-    while not Path(gate).exists():
-        time.sleep(0.005)
 
 
 def row(start: float, time: float, busy: float, memory: float, worker: float) -> Point:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from cellmill import Executor, UsageError, WorkerLostError, set_default_executor
 from cellmill.telemetry import schema
 from cellmill.views import commands
 from cellmill.views.sections.workers import WorkersSection
+from tests.telemetry.work import end, spin
 
 SECONDS = 60
 MEGABYTE = 1 << 20
@@ -26,18 +26,6 @@ def executor() -> Iterator[Executor]:
         set_default_executor(made)
         yield made
         set_default_executor(None)
-
-
-def spin(gate: str) -> int:
-    """Keep a processor and 50 MB busy until told."""
-    kept = bytearray(os.urandom(1024) * (50 * 1024))
-    while not Path(gate).exists():
-        sum(range(1000))
-    return len(kept)
-
-
-def end() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def until(section: WorkersSection, executor: Executor, holds: Any) -> Any:

@@ -235,6 +235,7 @@ def noisy(x):
     return x + np.random.normal()
 
 if __name__ == "__main__":
+    cellmill.set_default_executor(cellmill.Executor(1))
     print(pd.DataFrame({"a": [1, 2]}).parallel.map(double)["a"].tolist())
     np.random.seed(3)
     pd.DataFrame({"a": [1, 2]})["a"].parallel.map(noisy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def dies_at_first(path: str) -> str:
 @parsl.python_app
 def for_ever(walltime: float = 0.2) -> None:
     while True:
-        pass
+        time.sleep(0.01)
 
 
 @parsl.python_app(cache=True)

@@ -188,7 +188,7 @@ for value in ex.map(f, range(300_000), chunksize=20):
 """
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_a_killed_kernel_leaves_what_was_written(tmp_path: Path, seed: int) -> None:
     folder = tmp_path / "runs"
     with Program([sys.executable, "-c", KILLED, f"{folder}/"], stdout=subprocess.PIPE, text=True) as process:

@@ -7,7 +7,6 @@ import operator
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +19,15 @@ from joblib.parallel import BatchedCalls
 import cellmill
 import cellmill.joblib
 from cellmill import Executor, UsageError, run_registry
+from tests.joblib.work import (
+    blas_threads,
+    deep_sum,
+    drawn,
+    filled,
+    pid_after,
+    sum_and_writable,
+    wait_and_count,
+)
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 from tests.support.told import told
@@ -39,19 +47,6 @@ def ex(lent: Executor) -> Iterator[Executor]:
     with parallel_config(backend="cellmill", executor=lent):
         yield lent
     assert comes_down(lambda: lent.stats().running, 0)
-
-
-def sum_and_writable(array: Any) -> tuple[float, bool]:
-    return float(array.sum()), bool(array.flags.writeable)
-
-
-def wait_and_count(folder: str, number: int, _: object = None) -> int:
-    tasks.hold(folder)
-    return number
-
-
-def blas_threads() -> str | None:
-    return os.environ.get("OPENBLAS_NUM_THREADS")
 
 
 def inner(n_jobs: int | None) -> tuple[list[int], str]:
@@ -196,11 +191,6 @@ def test_more_than_the_default_executor_has() -> None:
     assert len(pids) > cellmill.default_executor().max_workers
 
 
-def pid_after(seconds: float) -> int:
-    time.sleep(seconds)
-    return os.getpid()
-
-
 def test_large_arrays_are_sent_once_and_never_stale(ex: Executor) -> None:
     array = np.ones(LARGE)
     with Parallel(batch_size=1) as parallel:
@@ -212,11 +202,6 @@ def test_large_arrays_are_sent_once_and_never_stale(ex: Executor) -> None:
         assert parallel(delayed(sum_and_writable)(array) for _ in range(4)) == [(2 * LARGE, False)] * 4
     nested = {"deep": [array, (array, 1)]}
     assert Parallel()(delayed(deep_sum)(nested) for _ in range(4)) == [4 * LARGE] * 4
-
-
-def deep_sum(nested: dict[str, Any]) -> float:
-    first, (second, _) = nested["deep"]
-    return float(first.sum() + second.sum())
 
 
 def test_large_arrays_and_shared_ones_where_tasks_are_threads() -> None:
@@ -279,22 +264,18 @@ def test_scikit_learn_gives_the_same() -> None:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import GridSearchCV, cross_val_score
 
-    x, y = make_classification(200, 8, random_state=1)
-    forest = RandomForestClassifier(10, random_state=1)
-    grid = GridSearchCV(forest, {"max_depth": [2, 4]}, cv=3)
+    x, y = make_classification(100, 8, random_state=1)
+    forest = RandomForestClassifier(5, random_state=1)
+    grid = GridSearchCV(forest, {"max_depth": [2, 4]}, cv=2)
     with (
         Executor(2, preload=["sklearn.ensemble", "sklearn.model_selection"]) as ex,
         parallel_config(backend="cellmill", executor=ex),
     ):
-        scores = cross_val_score(forest, x, y, cv=3, n_jobs=-1)
+        scores = cross_val_score(forest, x, y, cv=2, n_jobs=-1)
         best = grid.fit(x, y)
     with parallel_config(backend="sequential"):
-        assert cross_val_score(forest, x, y, cv=3).tolist() == scores.tolist()
+        assert cross_val_score(forest, x, y, cv=2).tolist() == scores.tolist()
         assert grid.fit(x, y).best_score_ == best.best_score_
-
-
-def drawn(rng: Any) -> float:
-    return float(rng.random())
 
 
 @pytest.mark.usefixtures("notices_anew")
@@ -305,11 +286,6 @@ def test_a_generator_that_all_calls_are_given_is_told(ex: Executor) -> None:
     assert calls(np.random.default_rng(1).spawn(4)) == []
     (text,) = calls([np.random.default_rng(2)] * 4)
     assert text.startswith("drawn is given a generator of random numbers (Generator)")
-
-
-def filled(array: Any, place: int) -> int:
-    array[place] = 1
-    return place
 
 
 @pytest.mark.usefixtures("notices_anew")

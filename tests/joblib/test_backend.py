@@ -258,6 +258,7 @@ def test_a_worker_that_dies_fails_its_call_only(ex: Executor) -> None:
     assert Parallel()(delayed(tasks.double)(i) for i in range(3)) == [0, 2, 4]
 
 
+@pytest.mark.long  # examples/05_ecosystem.ipynb, which is run each day, compares a cross-validation with the plain one
 def test_scikit_learn_gives_the_same() -> None:
     """Its import takes seconds: workers have it from the process that they are forked from."""
     from sklearn.datasets import make_classification

@@ -186,7 +186,7 @@ def test_n_jobs_counts_as_joblib_counts(ex: Executor) -> None:
 
 
 def test_more_than_the_default_executor_has() -> None:
-    with parallel_config(backend="cellmill", n_jobs=cellmill.default_executor().max_workers + 2):
+    with parallel_config(backend="cellmill", n_jobs=cellmill.default_executor().max_workers + 1):
         pids = set(Parallel(batch_size=1)(delayed(pid_after)(0.05) for _ in range(24)))
     assert len(pids) > cellmill.default_executor().max_workers
 

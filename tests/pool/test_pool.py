@@ -366,11 +366,12 @@ def test_inside_a_task_it_runs_in_place(pool: Pool) -> None:
     assert pool.apply(inner, (3,)) == [3, 2, 1]
 
 
-def test_it_is_used_by_libraries_that_take_a_map(pool: Pool) -> None:
+def test_it_is_used_by_libraries_that_take_a_map() -> None:
     optimize = pytest.importorskip("scipy.optimize")
-    found = optimize.differential_evolution(
-        square, [(-5, 5), (-5, 5)], seed=1, maxiter=20, updating="deferred", workers=pool.map
-    )
+    with Pool(1) as pool:
+        found = optimize.differential_evolution(
+            square, [(-5, 5), (-5, 5)], seed=1, maxiter=20, updating="deferred", workers=pool.map
+        )
     assert found.fun < 1e-3
 
 

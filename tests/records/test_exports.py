@@ -20,18 +20,12 @@ from cellmill.records import thinning, trace
 from tests.support import tasks
 
 
-def fails_at_tens(x: int) -> int:
-    if x % 10 == 0:
-        raise ValueError("a ten")
-    return x
-
-
 @pytest.fixture(scope="module")
 def record(pool: Executor, tmp_path_factory: pytest.TempPathFactory) -> Iterator[cellmill.Record]:
     """A map of 600 elements, 60 of which fail."""
     folder = tmp_path_factory.mktemp("runs")
     with cellmill.record(folder):
-        list(pool.map(fails_at_tens, range(600), return_exceptions=True))
+        list(pool.map(tasks.fails_at_tens, range(600), return_exceptions=True))
     return cellmill.open_record(cellmill.runs(folder)[0])
 
 
@@ -42,7 +36,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def test_what_is_tried_again_is_one_task(pool: Executor, tmp_path: Path) -> None:
     tried = pool.options(retries=1)
-    list(tried.map(fails_at_tens, range(20), chunksize=5, return_exceptions=True))
+    list(tried.map(tasks.fails_at_tens, range(20), chunksize=5, return_exceptions=True))
     run = cellmill.runs()[-1]
     assert len(cellmill.open_record(run)) == 22
     assert cellmill.save_trace(tmp_path / "run.json", run).tasks == run.submitted == 20

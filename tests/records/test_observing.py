@@ -14,16 +14,10 @@ from tests.support import tasks
 from tests.support.helpers import SECONDS
 
 
-def fails_at_tens(x: int) -> int:
-    if x % 10 == 0:
-        raise ValueError("a ten")
-    return x
-
-
 def test_every_task_is_told_once(pool: Executor) -> None:
     seen: list[cellmill.TaskEnd] = []
     stop = cellmill.on_task(seen.append)
-    list(pool.map(fails_at_tens, range(300), return_exceptions=True))
+    list(pool.map(tasks.fails_at_tens, range(300), return_exceptions=True))
     run = cellmill.runs()[-1].id
     assert pool.submit(tasks.double, 4).result(SECONDS) == 8
     stop()
@@ -71,7 +65,7 @@ def test_an_observer_that_fails_is_removed_and_said_once(pool: Executor) -> None
 def test_records_of_logging_have_the_fields(pool: Executor, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "cellmill.tasks")
     stop = cellmill.log_tasks()
-    list(pool.map(fails_at_tens, range(20), return_exceptions=True))
+    list(pool.map(tasks.fails_at_tens, range(20), return_exceptions=True))
     stop()
     records = [each for each in caplog.records if each.name == "cellmill.tasks"]
     assert [each.levelname for each in records].count("WARNING") == 2

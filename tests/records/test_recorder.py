@@ -23,12 +23,6 @@ from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, Program
 
 
-def fails_at_tens(x: int) -> int:
-    if x % 10 == 0:
-        raise ValueError("a ten")
-    return x
-
-
 def rows(record: cellmill.Record) -> list[dict[str, object]]:
     return [{**row, "run": None} for row in record.journeys()]
 
@@ -36,7 +30,7 @@ def rows(record: cellmill.Record) -> list[dict[str, object]]:
 def test_what_is_recorded_is_what_the_kernel_keeps(pool: Executor, tmp_path: Path) -> None:
     with cellmill.record(tmp_path):
         assert len(list(pool.map(tasks.double, range(2000)))) == 2000
-        assert len(list(pool.map(fails_at_tens, range(300), return_exceptions=True))) == 300
+        assert len(list(pool.map(tasks.fails_at_tens, range(300), return_exceptions=True))) == 300
         assert len(list(pool.map(tasks.double, range(50), chunksize=1))) == 50
     ours, kept = cellmill.runs()[-3:], cellmill.runs(tmp_path)
     for here, there in zip(ours, kept, strict=True):
@@ -218,7 +212,7 @@ def test_the_command_line_lists_and_plays(
     pool: Executor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with cellmill.record(tmp_path):
-        list(pool.map(fails_at_tens, range(100), return_exceptions=True))
+        list(pool.map(tasks.fails_at_tens, range(100), return_exceptions=True))
     assert cli.main(["runs", str(tmp_path)]) == 0
     assert "fails_at_tens" in capsys.readouterr().out
     (run,) = cellmill.runs(tmp_path)

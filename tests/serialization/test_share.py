@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from pathlib import Path
@@ -29,6 +30,12 @@ MB = 1 << 20
 @pytest.fixture
 def model(tmp_path: Path) -> Model:
     return Model(tmp_path, numpy.arange(MB // 8, dtype=float))
+
+
+@pytest.fixture
+def light(tmp_path: Path) -> Model:
+    """Its numbers need no numpy in new workers."""
+    return Model(tmp_path, array("d", range(MB // 8)))
 
 
 def used(executor: Executor) -> int:
@@ -116,9 +123,9 @@ def test_memory_stays_flat(fresh: Executor) -> None:
     assert comes_to(fresh, MB // 2)
 
 
-def test_tasks_that_were_submitted_have_it_still(fresh: Executor, model: Model, gate: Gate) -> None:
+def test_tasks_that_were_submitted_have_it_still(fresh: Executor, light: Model, gate: Gate) -> None:
     holds = [fresh.submit(tasks.hold, gate.folder) for _ in range(2)]
-    shared = cellmill.share(model)
+    shared = cellmill.share(light)
     futures = [fresh.submit(sharing.at, shared, i) for i in range(20)]
     shared.close()
     with pytest.raises(PayloadError, match=r"at cannot be called: the shared object was closed"):
@@ -164,21 +171,21 @@ def test_a_closed_one_in_a_function(pool: Executor, model: Model) -> None:
         pool.submit(closure, 5)
 
 
-def test_a_new_worker_fetches_it_anew(fresh: Executor, model: Model) -> None:
-    shared = cellmill.share(model)
+def test_a_new_worker_fetches_it_anew(fresh: Executor, light: Model) -> None:
+    shared = cellmill.share(light)
     _, _, pid = fresh.submit(sharing.who, shared).result(SECONDS)
     os.kill(pid, signal.SIGKILL)
     assert list(fresh.map(functools.partial(sharing.at, shared), range(100))) == list(range(100))
     fresh.restart()
     assert set(fresh.run_on_workers(os.getpid)).isdisjoint({pid})
     assert list(fresh.map(sharing.at, repeat(shared), range(100))) == list(range(100))
-    assert len(model.loads()) == len(set(model.loads()))
+    assert len(light.loads()) == len(set(light.loads()))
     shared.close()
     assert comes_to(fresh, 0)
 
 
-def test_a_task_that_dies_with_it(fresh: Executor, model: Model) -> None:
-    shared = cellmill.share(model)
+def test_a_task_that_dies_with_it(fresh: Executor, light: Model) -> None:
+    shared = cellmill.share(light)
     with pytest.raises(cellmill.WorkerLostError, match=r"<shared Model>"):
         fresh.submit(tasks.die, "SIGKILL", shared).result(SECONDS)
     assert fresh.submit(sharing.at, shared, 3).result(SECONDS) == 3.0
@@ -186,21 +193,21 @@ def test_a_task_that_dies_with_it(fresh: Executor, model: Model) -> None:
     assert comes_to(fresh, 0)
 
 
-def test_two_executors(pool: Executor, model: Model) -> None:
-    shared = cellmill.share(model)
+def test_two_executors(pool: Executor, light: Model) -> None:
+    shared = cellmill.share(light)
     with Executor(1) as other, Executor(backend="inline") as here, Executor(1, backend="threads") as threads:
         for executor in (pool, other, here, threads, pool):
             assert executor.submit(sharing.at, shared, 4).result(SECONDS) == 4.0
         assert here.submit(sharing.who, [shared]).result()[0] == "list"
-        assert threads.submit(sharing.who, shared).result(SECONDS)[1] == id(model)
-        assert here.submit(sharing.who, shared).result()[1] == id(model)
+        assert threads.submit(sharing.who, shared).result(SECONDS)[1] == id(light)
+        assert here.submit(sharing.who, shared).result()[1] == id(light)
     assert pool.submit(sharing.at, shared, 4).result(SECONDS) == 4.0
     with pytest.raises(RuntimeError, match="shutdown"):
-        other.share(model)
+        other.share(light)
 
 
-def test_shared_objects_refer_to_each_other(fresh: Executor, model: Model) -> None:
-    inner = cellmill.share(model)
+def test_shared_objects_refer_to_each_other(fresh: Executor, light: Model) -> None:
+    inner = cellmill.share(light)
     outer = cellmill.share({"model": inner, "scale": 2})
     assert fresh.submit(sharing.kinds, outer).result(SECONDS) == ["Model", "int"]
     assert fresh.submit(sharing.kinds, outer, inner).result(SECONDS) == ["Model", "int", "Model"]
@@ -265,8 +272,8 @@ def test_in_the_kernel_it_stands_for_the_object() -> None:
     assert not hasattr(shared, "_repr_html_")
 
 
-def test_per_worker_factories(pool: Executor, model: Model) -> None:
-    shared = cellmill.share(model)
+def test_per_worker_factories(pool: Executor, light: Model) -> None:
+    shared = cellmill.share(light)
 
     @cellmill.per_worker
     def engine() -> list[float]:

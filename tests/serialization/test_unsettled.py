@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy  # noqa: F401  (arrays are looked for)
@@ -17,12 +17,6 @@ from cellmill.by_value.unsettled import MOST_TRIES
 from tests.support.helpers import SECONDS
 
 KINDS: tuple[Callable[[], Any], ...] = (dict, OrderedDict, deque)
-
-
-@pytest.fixture(scope="module")
-def ex() -> Iterator[Executor]:
-    with Executor(2) as executor:
-        yield executor
 
 
 def _add(held: Any, key: int, value: Any = None) -> None:
@@ -49,7 +43,7 @@ def _with_one_that_adds(kind: Callable[[], Any], times: int) -> Any:
     return held
 
 
-def _ways(ex: Executor, held: Any) -> dict[str, Callable[[], int]]:
+def _ways(pool: Executor, held: Any) -> dict[str, Callable[[], int]]:
     def given(value: Any) -> int:
         return len(value)
 
@@ -57,11 +51,11 @@ def _ways(ex: Executor, held: Any) -> dict[str, Callable[[], int]]:
         return len(held)
 
     return {
-        "argument": lambda: ex.submit(given, held).result(SECONDS),
-        "keyword": lambda: ex.submit(given, value=held).result(SECONDS),
-        "element": lambda: next(ex.map(given, [held])),
-        "function": lambda: ex.submit(referred).result(SECONDS),
-        "shared": lambda: ex.submit(given, ex.share(held)).result(SECONDS),
+        "argument": lambda: pool.submit(given, held).result(SECONDS),
+        "keyword": lambda: pool.submit(given, value=held).result(SECONDS),
+        "element": lambda: next(pool.map(given, [held])),
+        "function": lambda: pool.submit(referred).result(SECONDS),
+        "shared": lambda: pool.submit(given, pool.share(held)).result(SECONDS),
     }
 
 
@@ -70,20 +64,20 @@ WAYS = ("argument", "keyword", "element", "function", "shared")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
-def test_one_that_changes_for_a_moment_is_sent(ex: Executor, kind: Callable[[], Any], way: str) -> None:
+def test_one_that_changes_for_a_moment_is_sent(pool: Executor, kind: Callable[[], Any], way: str) -> None:
     held = _with_one_that_adds(kind, 2)
-    assert _ways(ex, held)[way]() == len(held) > 3
+    assert _ways(pool, held)[way]() == len(held) > 3
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_one_that_never_stays_as_it_is_is_told(ex: Executor, way: str) -> None:
+def test_one_that_never_stays_as_it_is_is_told(pool: Executor, way: str) -> None:
     held = _with_one_that_adds(dict, sys.maxsize)
     with pytest.raises(PayloadError, match="a container in it changes while it is pickled"):
-        _ways(ex, held)[way]()
+        _ways(pool, held)[way]()
     assert len(held) >= MOST_TRIES
 
 
-def test_a_thread_that_always_changes_them(ex: Executor) -> None:
+def test_a_thread_that_always_changes_them(pool: Executor) -> None:
     class Part:
         pass
 
@@ -107,7 +101,7 @@ def test_a_thread_that_always_changes_them(ex: Executor) -> None:
     try:
         for each in held:
             for way in WAYS:
-                assert 0 <= _ways(ex, each)[way]() <= 100
+                assert 0 <= _ways(pool, each)[way]() <= 100
         for _ in range(20_000):
             assert not views.found_in([whole])
         assert sys.getswitchinterval() == pytest.approx(1e-5, rel=0.1)

@@ -362,6 +362,7 @@ def take(value: Any) -> str:
 
 # -- how tests look at what comes back
 
+
 def ends_at_five(index: int) -> Any:
     return ActsWhenPickled("ends the process") if index == 5 else index
 

@@ -40,6 +40,12 @@ def half_of_even(x: int) -> int:
     return x // 2
 
 
+def fails_at_tens(x: int) -> int:
+    if x % 10 == 0:
+        raise ValueError("a ten")
+    return x
+
+
 def pid(*_: Any) -> int:
     return os.getpid()
 

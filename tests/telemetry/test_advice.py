@@ -296,7 +296,7 @@ def test_what_is_promised_comes_true(kernel: Notebook, run: str) -> None:
 
 def test_nothing_is_promised_to_tasks_that_compute_on_all_processors(kernel: Notebook) -> None:
     workers = available_cpus()
-    _, more = told(kernel, f"list(burn.map([0.1] * {6 * workers}, chunksize=1))", workers)
+    _, more = told(kernel, f"list(burn.map([0.05] * {6 * workers}, chunksize=1))", workers)
     assert more is None
 
 

@@ -78,13 +78,13 @@ def test_equal_distributions_are_rarely_told_apart(
 
 def test_a_known_ratio_is_within_its_interval() -> None:
     chance, within, narrow = random.Random(7), 0, 0
-    for _ in range(200):
+    for _ in range(100):
         ratio = ratio_of(times(log_normal(chance, 100)), times(log_normal(chance, 100, 0.010)))
         assert ratio is not None
         within += ratio.low <= 2.0 <= ratio.high
         narrow += ratio.exceeds(1.0) and ratio.high / ratio.low < 2.2
-    assert within >= 190
-    assert narrow == 200  # else it would say nothing
+    assert within >= 95
+    assert narrow == 100  # else it would say nothing
 
 
 def test_a_few_tasks_tell_nothing() -> None:

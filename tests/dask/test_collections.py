@@ -99,6 +99,7 @@ def test_persisted_frames_are_used_again(frame: pd.DataFrame) -> None:
     assert (kept.y.sum().compute(), kept.id.max().compute()) == (len(frame), frame.id.max())
 
 
+@pytest.mark.long  # its graphs are of functions of arrays, as those in `test_get`
 def test_xarray_gives_the_same_as_with_dasks_threads() -> None:
     xarray = pytest.importorskip("xarray")
     values = np.random.default_rng(1).random((120, 6, 8))

@@ -60,14 +60,14 @@ def test_a_flood(said_alone: Callable[..., tuple[str, str]]) -> None:
 import resource
 def task(n, native):
     line = "a line of the flood, which has number %d in it and goes on for a while after that\\n"
-    for i in range(n):
-        os.write(1, (line % i * 50).encode()) if native else print(line % i * 50, end="")
+    for i in range(n):  # less than 4096 bytes at once, which come as one piece
+        os.write(1, (line % i * 40).encode()) if native else print(line % i * 40, end="")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 """
     lines = """for native in (False, True):
     before = ex.submit(task, 2_000, native).result()
     kernel = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    after = ex.submit(task, 8_000, native).result()
+    after = ex.submit(task, 9_000, native).result()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - kernel
     print(after - before < 20_000 and grown < 20_000 or (after - before, grown))"""
     out = said_alone(task, lines)[0].splitlines()
@@ -75,4 +75,4 @@ def task(n, native):
     assert len(ends) == 2
     assert ends[-1] == len(out) - 1
     for end in ends:
-        assert f"{(8_000 - 1000) * 50:,} more lines" in out[end - 1]
+        assert f"{(9_000 - 1000) * 40:,} more lines" in out[end - 1]

@@ -22,7 +22,7 @@ from tests.support.helpers import SECONDS
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("parsl")
-    executor = CellmillExecutor(max_workers=2, options={"resources": {"gpus": 1}})
+    executor = CellmillExecutor(max_workers=1, options={"resources": {"gpus": 1}})
     config = parsl.Config(
         executors=[executor],
         retries=1,

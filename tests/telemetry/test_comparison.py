@@ -218,7 +218,7 @@ def test_what_is_no_run(pool: Executor) -> None:
     known = run(pool, 0.001)
     for wrong, words in (
         (10**9, "no run that is remembered"),
-        ("In[9]", "no run of a cell"),
+        ("In[99]", "no run of a cell"),
         (True, "takes runs"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -185,7 +185,7 @@ def test_memory_and_disk_full(tmp_path: Path) -> None:
     out, err = run_script(
         tmp_path,
         """
-        import resource, cellmill
+        import resource, time, cellmill
         from cellmill import Executor, PayloadError
         MB = 1 << 20
         def give(n):
@@ -201,7 +201,9 @@ def test_memory_and_disk_full(tmp_path: Path) -> None:
                 print(failure(lambda: ex.submit(len, bytes(20 * MB))))
                 print(failure(lambda: ex.submit(give, 20 * MB).result()))
                 print(failure(lambda: [len(x) for x in ex.map(give, [20 * MB], chunksize=1)]))
+                began = time.process_time()
                 print([type(x).__name__ for x in ex.map(len, [b"", bytes(20 * MB)], return_exceptions=True)])
+                print("waits asleep", time.process_time() - began < 1.5)
                 print(len(ex.submit(give, 5 * MB).result()), ex.submit(len, bytes(5 * MB)).result())
         """,
     )
@@ -210,7 +212,7 @@ def test_memory_and_disk_full(tmp_path: Path) -> None:
     assert lines[0].startswith("no room for a payload of 20,971,")
     assert lines[1].startswith("no room for a result of 20,971,")
     assert lines[2].startswith("no room for a result of 20,971,")
-    assert lines[3:] == ["['int', 'PayloadError']", f"{5 * MB} {5 * MB}"]
+    assert lines[3:] == ["['int', 'PayloadError']", "waits asleep True", f"{5 * MB} {5 * MB}"]
 
 
 # -- functions that change

@@ -17,14 +17,13 @@ from .scheduler import DiskFull, Full, Scheduler, TooLarge
 MEMORY_PATIENCE_S = 0.2
 # A full disk leaves nothing but waiting. Tasks that run may end at any time; those in the queue may be held back.
 DISK_PATIENCE_S = 5.0
+LOOK_MS = 20  # between two attempts
 
 
 class Room:
     """Finds blocks for the payloads of one backend."""
 
-    def __init__(
-        self, scheduler: Scheduler, stats: Callable[[], Stats], resolve: Callable[[], object]
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, stats: Callable[[], Stats], resolve: Callable[[], bool]) -> None:
         self._scheduler = scheduler
         self._stats = stats
         self._resolve = resolve
@@ -78,7 +77,10 @@ class Room:
                 or (late and not while_running)
             ):
                 return None
-            self._resolve()
-            self._scheduler.wait(20)
+            settled = self._resolve()
+            if self._scheduler.wait(LOOK_MS) and not settled:
+                # This very thread may settle results, a chunk of a map among them whose next one is sent here: what has
+                # come is not taken meanwhile, and ends a wait at once.
+                time.sleep(LOOK_MS / 1000)
             with contextlib.suppress(Full, DiskFull):
                 return attempt(encoded)

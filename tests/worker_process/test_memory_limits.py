@@ -224,7 +224,7 @@ def test_a_closure_that_changes_leaves_nothing_behind(pool: Executor) -> None:
     def first() -> float:
         return float(data[0])
 
-    for i in range(200):
+    for i in range(60):
         data = numpy.full(MB // 8, i)
         assert pool.submit(first).result() == i
         if i == 20:
@@ -238,7 +238,7 @@ def test_a_function_defined_anew_again_and_again(pool: Executor) -> None:
         return lambda: float(data[0])
 
     before = figures(pool).arena_used
-    for i in range(200):
+    for i in range(110):
         assert pool.submit(define(i)).result() == i
     assert figures(pool).arena_used - before < 80 * MB
 
@@ -281,7 +281,7 @@ def test_what_user_code_keeps_of_a_dropped_function(fresh: Executor) -> None:
 
             kept = builtins.__dict__.setdefault("_cellmill_test_kept", [])
             kept.append((i, data))
-            return all((array == number).all() for number, array in kept)
+            return all((array[::512] == number).all() for number, array in kept)  # of each page one
 
         return keep
 

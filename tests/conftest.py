@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cellmill import Executor
+from cellmill.backends.local import zygote_client
 from cellmill.diagnostics import notices
 from tests.support import costs, hung_browsers, tasks
 from tests.support.helpers import SECONDS, Gate, run_script
@@ -68,6 +69,20 @@ def frozen() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded_in_workers() -> None:
+    """Where a module's tests find a zygote, what it forks has pytest: see `preload_pytest`."""
+    if zygote_client._shared is not None:
+        preload_pytest()
+
+
+def preload_pytest() -> None:
+    """Modules of tests import pytest: each worker that takes a function from one would, for longer than most tests."""
+    zygote = zygote_client.shared()
+    if "pytest" not in zygote.modules:
+        zygote.preload(["pytest"])
+
+
 @pytest.fixture
 def notices_anew() -> Iterator[None]:
     """Notices that are given once are given again."""
@@ -79,6 +94,7 @@ def notices_anew() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def pool() -> Iterator[Executor]:
     """Two workers."""
+    preload_pytest()
     with Executor(2) as executor:
         yield executor
 

@@ -211,6 +211,8 @@ def main() -> None:
         sys.stdout = nowhere  # what tasks print
         with Executor(1) as pool:  # what grows with the first pool
             pool.submit(int).result()
+        gc.collect()
+        gc.freeze()  # the collections of each trial pass over what is loaded
         for line in sys.stdin:
             print(json.dumps(Trial(**json.loads(line)).run()), file=answers, flush=True)
 

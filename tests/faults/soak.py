@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -176,6 +177,8 @@ class Soak:
 
 def soak(seconds: float, warm_up: float, seed: int = 1) -> None:
     """``warm_up`` seconds first, in which tables, caches, arenas and the journey ring come to their size."""
+    gc.collect()
+    gc.freeze()  # the many collections of a census pass over what is loaded
     with Executor(2, memory=64 * MB) as pool:
         Soak(pool, seed).run(warm_up)
         before = census.take(pool)

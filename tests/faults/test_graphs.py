@@ -164,7 +164,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=QUIET)
+@settings(max_examples=25, derandomize=True, deadline=None, database=None, suppress_health_check=QUIET)
 @given(nodes=graphs())
 def test_some_graphs(pool: Executor, folders: Folders, nodes: list[Node]) -> None:
     check(pool, nodes, folders.next())

@@ -93,7 +93,7 @@ def kill_until(kills: int, tmp_path: Path, seed: int) -> None:
 
 
 def test_a_few_kills(tmp_path: Path) -> None:
-    kill_until(5, tmp_path, seed=1)
+    kill_until(3, tmp_path, seed=1)
 
 
 @pytest.mark.long

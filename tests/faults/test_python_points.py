@@ -61,7 +61,13 @@ def test_a_task(pool: Executor, point: str) -> None:
     assert dependent.exception(SECONDS).__cause__ is error  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("point", SINGLE)
+# Attempts that died are tried again the same, wherever that was: the first, the last, and the one of native code.
+AGAIN = ("making an argument", "running native code", "pickling the result")
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=() if point in AGAIN else pytest.mark.long) for point in SINGLE]
+)
 def test_a_task_that_may_try_again(pool: Executor, point: str) -> None:
     function, arguments = SINGLE[point]
     error = pool.options(retries=2).submit(function, *arguments).exception(SECONDS)
@@ -79,8 +85,19 @@ MAPS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("chunksize", [None, 5, COUNT])
-@pytest.mark.parametrize("point", MAPS)
+# every point in a chunk of some elements; chunks of one and of all where the arguments and where the results are deadly
+CHUNKED = [
+    pytest.param(
+        point,
+        size,
+        marks=() if size == 5 or point in ("making an item", "pickling a result") else pytest.mark.long,
+    )
+    for point in MAPS
+    for size in (None, 5, COUNT)
+]
+
+
+@pytest.mark.parametrize(("point", "chunksize"), CHUNKED)
 def test_an_element_of_a_map(pool: Executor, point: str, chunksize: int | None) -> None:
     function, arguments = MAPS[point]
     columns = zip(*map(arguments, range(COUNT)), strict=True)
@@ -111,8 +128,9 @@ def test_an_item_of_a_batch(pool: Executor, hostile_item: bool) -> None:
 
 
 def test_many_that_die_in_one_map(pool: Executor) -> None:
-    deadly = range(3, 200, 31)
-    items = [hostile.DiesWhenMade(i) if i in deadly else i for i in range(200)]
+    """Two of one chunk, and one of another."""
+    deadly = (3, 17, 50)
+    items = [hostile.DiesWhenMade(i) if i in deadly else i for i in range(80)]
     results = list(pool.map(hostile.take, items, chunksize=40, return_exceptions=True))
     assert [i for i, r in enumerate(results) if isinstance(r, cellmill.WorkerLostError)] == list(deadly)
-    assert [r for r in results if isinstance(r, int)] == [i for i in range(200) if i not in deadly]
+    assert [r for r in results if isinstance(r, int)] == [i for i in range(80) if i not in deadly]

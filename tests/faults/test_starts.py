@@ -13,6 +13,7 @@ from cellmill.backends.local import failed_starts
 from cellmill.backends.local.failed_starts import FailedStarts
 from tests.support import tasks
 from tests.support.helpers import SECONDS
+from tests.support.waiting import until
 
 
 def live_from(folder: str, first: int) -> None:
@@ -36,7 +37,8 @@ def test_a_few_deaths_at_the_start_are_survived(tmp_path: Path, monkeypatch: pyt
 def test_a_worker_that_stands_keeps_the_pool_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failed_starts, "LEAST_SECONDS", 0.0)
     with Executor(2, initializer=live_once, initargs=(str(tmp_path),)) as pool:
-        while len(list(tmp_path.iterdir())) < failed_starts.MOST + 3:
+        for starts in range(1, failed_starts.MOST + 4):
+            until(lambda: len(list(tmp_path.iterdir())) >= starts)  # noqa: B023
             assert pool.submit(tasks.double, 4).result(SECONDS) == 8
         pool.set_workers(1)
 

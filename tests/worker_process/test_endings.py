@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.helpers import ends, start_script
-from tests.support.programs import START
+from tests.support.helpers import ends, run_script, start_script
+from tests.support.programs import START, in_parts, of_parts
 
-
-def test_shutdown_while_threads_submit(program: Callable[[str], str]) -> None:
-    out = program("""
+PARTS = {
+    "while threads submit": """
+sys.setswitchinterval(0.0005)  # each round ends soon, and at more moments
 refused = []
 for round in range(6):
     ex = Executor(2)
@@ -35,13 +35,9 @@ for round in range(6):
         assert f.cancelled() or f.result(20) == 1
     ex.shutdown()
 print(len(refused), set(refused))
-""")
-    assert out == "24 {'cannot schedule new futures after shutdown'}\n"
-
-
-def test_shutdown_while_a_map_is_read(program: Callable[[str], str]) -> None:
-    """What its input still has is taken then; of one without an end, the rest is refused where it would have been."""
-    out = program("""
+sys.setswitchinterval(0.005)
+""",
+    "while a map is read": """
 import itertools
 ex = Executor(2)
 results = ex.map(abs, range(-5000, 0), prefetch=100)
@@ -57,12 +53,8 @@ try:
 except RuntimeError as error:
     print(error)
 print(few == list(range(len(few))))
-""")
-    assert out == "True True\ncannot schedule new futures after shutdown\nTrue\n"
-
-
-def test_shutdown_in_every_way(program: Callable[[str], str]) -> None:
-    out = program("""
+""",
+    "in every way": """
 ex = Executor(2)
 fs = [ex.submit(pow, i, 2) for i in range(100)]
 ex.shutdown(wait=False)
@@ -97,12 +89,8 @@ ex.pause()
 fs = [ex.submit(pow, i, 2) for i in range(10)]
 ex.shutdown()
 print(sum(f.result(0) for f in fs))
-""")
-    assert out == "328350\nTrue\nout of the block 9\n285\n"
-
-
-def test_executors_that_are_dropped(program: Callable[[str], str]) -> None:
-    out = program("""
+""",
+    "by being dropped": """
 processes, futures = [], []
 for round in range(4):
     ex = Executor(2)
@@ -119,22 +107,70 @@ workers_gone(processes)
 iterator = Executor(2).map(abs, range(-10, 0))
 gc.collect()
 print(sum(iterator))
-""")
-    assert out == f"{4 * sum(i * i for i in range(50))}\n55\n"
+""",
+}
 
 
-EXITS = {
-    "within with": "with Executor(1) as ex:\n    fs = [ex.submit(print, i) for i in range(3)]\n    sys.exit(0)",
-    "from a thread": """
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What one program says that ends executors in all of these ways."""
+    out, err = run_script(tmp_path_factory.mktemp("endings"), START + in_parts(PARTS))
+    assert not err, err
+    return of_parts(out)
+
+
+def test_shutdown_while_threads_submit(ended: dict[str, str]) -> None:
+    assert ended["while threads submit"] == "24 {'cannot schedule new futures after shutdown'}\n"
+
+
+def test_shutdown_while_a_map_is_read(ended: dict[str, str]) -> None:
+    """What its input still has is taken then; of one without an end, the rest is refused where it would have been."""
+    assert ended["while a map is read"] == "True True\ncannot schedule new futures after shutdown\nTrue\n"
+
+
+def test_shutdown_in_every_way(ended: dict[str, str]) -> None:
+    assert ended["in every way"] == "328350\nTrue\nout of the block 9\n285\n"
+
+
+def test_executors_that_are_dropped(ended: dict[str, str]) -> None:
+    assert ended["by being dropped"] == f"{4 * sum(i * i for i in range(50))}\n55\n"
+
+
+WAYS = """
+paused, waited, followed, apart = (Executor(1) for _ in range(4))
+def say(way, i):
+    print(way, i)
+
+paused.pause()
+fs = [paused.submit(say, "paused", i) for i in range(3)]
+
+fs = [waited.submit(say, "waited for by a daemon thread", i) for i in range(3)]
+never = cf.Future()
+threading.Thread(target=lambda: cf.wait([*fs, never]), daemon=True).start()
+
+def then(f):
+    try:
+        followed.submit(say, "submitted by a callback", 2)
+    except RuntimeError:  # it came too late
+        print("submitted by a callback", 2)
+followed.submit(say, "submitted by a callback", 0)
+followed.submit(say, "submitted by a callback", 1).add_done_callback(then)
+
 submitted = threading.Event()
 def submit():
     for i in range(3):
-        ex.submit(print, i)
+        apart.submit(say, "from a thread", i)
     submitted.set()
     sys.exit(0)
 threading.Thread(target=submit).start()
-submitted.wait()""",
-    "beside daemon threads": """
+submitted.wait()
+
+with Executor(1) as ex:
+    fs = [ex.submit(say, "within with", i) for i in range(3)]
+    sys.exit(0)
+"""
+BESIDE_THREADS = """
+ex = Executor(1)
 for i in range(3):
     ex.submit(print, i)
 def for_ever(act):
@@ -144,28 +180,24 @@ def for_ever(act):
     except RuntimeError:  # refused: the interpreter ends
         pass
 for act in (lambda: ex.submit(abs, 1).result(), lambda: ex.submit(abs, 1), lambda: list(ex.map(abs, [1, 2]))):
-    threading.Thread(target=for_ever, args=(act,), daemon=True).start()""",
-    "waiting daemon thread": """
-fs = [ex.submit(print, i) for i in range(3)]
-never = cf.Future()
-threading.Thread(target=lambda: cf.wait([*fs, never]), daemon=True).start()""",
-    "paused": "ex.pause()\nfs = [ex.submit(print, i) for i in range(3)]",
-    "callback that submits": """
-def then(f):
-    try:
-        ex.submit(print, 2)
-    except RuntimeError:  # it came too late
-        print(2)
-ex.submit(print, 0)
-ex.submit(print, 1).add_done_callback(then)""",
-}
+    threading.Thread(target=for_ever, args=(act,), daemon=True).start()
+"""
 
 
-@pytest.mark.parametrize("how", EXITS)
-def test_exit(program: Callable[[str], str], how: str) -> None:
+def test_exit(program: Callable[[str], str]) -> None:
     """As with the standard executors: what was submitted is finished first (see test_life.py as well)."""
-    out = program(f"ex = Executor(1)\n{EXITS[how]}\n")
-    assert sorted(out.split()) == ["0", "1", "2"]
+    ways = (
+        "paused",
+        "waited for by a daemon thread",
+        "submitted by a callback",
+        "from a thread",
+        "within with",
+    )
+    assert sorted(program(WAYS).splitlines()) == sorted(f"{way} {i}" for way in ways for i in range(3))
+
+
+def test_exit_beside_daemon_threads_that_submit(program: Callable[[str], str]) -> None:
+    assert sorted(program(BESIDE_THREADS).split()) == ["0", "1", "2"]
 
 
 def test_signal_at_exit(tmp_path: Path) -> None:
@@ -173,14 +205,12 @@ def test_signal_at_exit(tmp_path: Path) -> None:
     code = (
         START
         + """
-def for_ever():
-    while True:
-        pass
+import time
 ex = Executor(2)
 processes = pids(ex)
-fs = [ex.submit(for_ever) for _ in range(2)]
+fs = [ex.submit(time.sleep, 600) for _ in range(2)]
 while sum(f.running() for f in fs) < 2:
-    pass
+    time.sleep(0.005)
 print(*processes, flush=True)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 """

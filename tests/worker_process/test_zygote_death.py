@@ -27,7 +27,11 @@ from tests.support.helpers import SECONDS, Gate, comes_down, ends, start_script
 
 @pytest.fixture(scope="module", autouse=True)
 def later_tests(pool: Executor) -> Iterator[None]:
-    """The workers of the pool that many tests share have a zygote again, which knows how they end."""
+    """The workers of the pool that many tests share have a zygote again, which knows how they end.
+
+    The many zygotes of these tests load nothing that tests before them have asked for.
+    """
+    zygote_client.shared().modules.clear()
     yield
     pool.restart()
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cellmill import Executor
 from tests.support import tasks
-from tests.support.helpers import SECONDS, shared_descriptors
+from tests.support.helpers import SECONDS, run_script, shared_descriptors
+from tests.support.programs import in_parts, of_parts
 
 HOLDS = """
 import os, warnings
@@ -31,70 +33,126 @@ def passes(pid):
 """
 
 
-def test_forked_child_leaves_the_pool_alone(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import os, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
-        from cellmill import Executor
-        ex = Executor(2)
-        kept = ex.submit(bytes, 100_000).result()
-        futures = [ex.submit(pow, i, 2) for i in range(500)]
-        pid = os.fork()
-        if pid == 0:
-            try:
-                ex.submit(pow, 1, 2)
-            except Exception as error:
-                print(type(error).__name__, flush=True)
-            with Executor(1) as own:
-                print(own.submit(pow, 3, 2).result(), flush=True)
-            ex.shutdown()
-            del ex, futures, kept
-            os._exit(0)
-        assert os.waitpid(pid, 0)[1] == 0
-        assert [f.result() for f in futures] == [i * i for i in range(500)]
-        assert ex.submit(pow, 5, 2).result() == 25
-        print("kernel goes on")
-        """
-    )
-    lines = out.splitlines()
+PARTS = {
+    "a child holds nothing of ours": """
+before = descriptors()
+ex = Executor(2)
+ex.submit(bytes, 100_000).result()
+assert maps() and descriptors() > before
+pid = os.fork()
+if pid == 0:
+    assert descriptors() <= before, descriptors() - before
+    assert not maps(), maps()
+    os._exit(0)
+passes(pid)
+print(len(ex.submit(bytes, 100_000).result()))
+""",
+    "subprocesses inherit nothing": """
+import subprocess, sys
+LOOK = "import os; print(sorted(l for l in (os.readlink('/proc/self/fd/' + f) for f in os.listdir('/proc/self/fd')"
+LOOK += " if os.path.lexists('/proc/self/fd/' + f)) if 'cellmill' in l or l.startswith(('socket', 'anon_inode'))))"
+def look(**how):
+    command = [sys.executable, "-S", "-E", "-c", LOOK]
+    return subprocess.run(command, close_fds=False, stdout=subprocess.PIPE, text=True, **how).stdout.strip()
+def shell():
+    return os.popen("ls -l /proc/self/fd").read()
+with Executor(2) as ex:
+    ex.submit(bytes, 100_000).result()
+    print(look(), look(preexec_fn=int), look(start_new_session=True))
+    print(ex.submit(look).result(), ex.submit(look, start_new_session=True).result())
+    for text in (shell(), ex.submit(shell).result()):
+        print("cellmill" in text, "anon_inode" in text)
+""",
+    "a child uses the pool": """
+ex = Executor(2)
+kept = ex.submit(bytes, 100_000).result()
+futures = [ex.submit(pow, i, 2) for i in range(500)]
+pid = os.fork()
+if pid == 0:
+    try:
+        ex.submit(pow, 1, 2)
+    except Exception as error:
+        print(type(error).__name__, flush=True)
+    with Executor(1) as own:
+        print(own.submit(pow, 3, 2).result(), flush=True)
+    ex.shutdown()
+    del ex, futures, kept
+    os._exit(0)
+passes(pid)
+assert [f.result() for f in futures] == [i * i for i in range(500)]
+assert ex.submit(pow, 5, 2).result() == 25
+print("kernel goes on")
+""",
+    "a child exits normally": """
+import sys, time
+ending = Executor(1)
+ending.submit(time.sleep, 0.5)
+ending.shutdown(wait=False)  # the thread that ends it is not the child's
+ex = Executor(2)
+futures = [ex.submit(pow, i, 2) for i in range(500)]
+pid = os.fork()
+if pid == 0:
+    sys.exit(0)
+passes(pid)
+assert [f.result() for f in futures] == [i * i for i in range(500)]
+print("good")
+""",
+    "multiprocessing": """
+import multiprocessing
+ex = Executor(2)
+futures = [ex.submit(pow, i, 2) for i in range(100)]
+with multiprocessing.get_context("fork").Pool(2) as other:
+    print(other.map(abs, [-1, -2]))
+print(sum(f.result() for f in futures), ex.submit(pow, 2, 3).result())
+""",
+    "arrays that it was given": """
+import numpy
+ex = Executor(2)
+array = ex.submit(numpy.ones, 1_000_000).result()
+def total(_):
+    return array.sum()
+with multiprocessing.get_context("fork").Pool(2) as other:
+    found = other.map(total, range(3))
+print({float(f) for f in found}, ex.submit(abs, -1).result())
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What one program says that forks in all of these ways. Lines are written at once: children write none again."""
+    start = f"{HOLDS}import sys\nfrom cellmill import Executor\nsys.stdout.reconfigure(line_buffering=True)\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
+        out, err = run_script(tmp_path_factory.mktemp("forked"), start + in_parts(PARTS))
+    assert not err, err
+    return of_parts(out)
+
+
+def test_child_holds_no_descriptor_or_memory_of_ours(forked: dict[str, str]) -> None:
+    assert forked["a child holds nothing of ours"] == "100000\n"
+
+
+def test_subprocesses_inherit_nothing(forked: dict[str, str]) -> None:
+    assert forked["subprocesses inherit nothing"] == "[] [] []\n[] []\nFalse False\nFalse False\n"
+
+
+def test_forked_child_leaves_the_pool_alone(forked: dict[str, str]) -> None:
+    lines = forked["a child uses the pool"].splitlines()
     assert lines[1:] == ["9", "kernel goes on"]
     assert lines[0].endswith("Error")
 
 
-def test_forked_child_that_exits_normally(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import os, sys, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from cellmill import Executor
-        ex = Executor(2)
-        futures = [ex.submit(pow, i, 2) for i in range(500)]
-        pid = os.fork()
-        if pid == 0:
-            sys.exit(0)
-        assert os.waitpid(pid, 0)[1] == 0
-        assert [f.result() for f in futures] == [i * i for i in range(500)]
-        print("good")
-        """
-    )
-    assert out == "good\n"
+def test_forked_child_that_exits_normally(forked: dict[str, str]) -> None:
+    assert forked["a child exits normally"] == "good\n"
 
 
-def test_multiprocessing_fork_beside_the_pool(script: Callable[..., str]) -> None:
-    out = script(
-        """
-        import multiprocessing, warnings
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from cellmill import Executor
-        ex = Executor(2)
-        futures = [ex.submit(pow, i, 2) for i in range(100)]
-        with multiprocessing.get_context("fork").Pool(2) as other:
-            print(other.map(abs, [-1, -2]))
-        print(sum(f.result() for f in futures), ex.submit(pow, 2, 3).result())
-        """
-    )
-    assert out == "[1, 2]\n328350 8\n"
+def test_multiprocessing_fork_beside_the_pool(forked: dict[str, str]) -> None:
+    assert forked["multiprocessing"] == "[1, 2]\n328350 8\n"
+
+
+def test_child_keeps_the_arrays_it_was_given(forked: dict[str, str]) -> None:
+    assert forked["arrays that it was given"] == "{1000000.0} 1\n"
 
 
 def test_a_task_that_forks(pool: Executor) -> None:
@@ -151,66 +209,6 @@ print(set(forked) == {code.co_name for code in CODES})
 """
     )
     assert out == "True\n"
-
-
-def test_child_holds_no_descriptor_or_memory_of_ours(forking: Callable[[str], str]) -> None:
-    out = forking(
-        """
-from cellmill import Executor
-before = descriptors()
-ex = Executor(2)
-ex.submit(bytes, 100_000).result()
-assert maps() and descriptors() > before
-pid = os.fork()
-if pid == 0:
-    assert descriptors() <= before, descriptors() - before
-    assert not maps(), maps()
-    os._exit(0)
-passes(pid)
-print(len(ex.submit(bytes, 100_000).result()))
-"""
-    )
-    assert out == "100000\n"
-
-
-def test_child_keeps_the_arrays_it_was_given(forking: Callable[[str], str]) -> None:
-    out = forking(
-        """
-import multiprocessing, numpy
-from cellmill import Executor
-ex = Executor(2)
-array = ex.submit(numpy.ones, 1_000_000).result()
-def total(_):
-    return array.sum()
-with multiprocessing.get_context("fork").Pool(2) as other:
-    found = other.map(total, range(3))
-print({float(f) for f in found}, ex.submit(abs, -1).result())
-"""
-    )
-    assert out == "{1000000.0} 1\n"
-
-
-def test_subprocesses_inherit_nothing(forking: Callable[[str], str]) -> None:
-    out = forking(
-        """
-import subprocess, sys
-from cellmill import Executor
-LOOK = "import os; print(sorted(l for l in (os.readlink('/proc/self/fd/' + f) for f in os.listdir('/proc/self/fd')"
-LOOK += " if os.path.lexists('/proc/self/fd/' + f)) if 'cellmill' in l or l.startswith(('socket', 'anon_inode'))))"
-def look(**how):
-    done = subprocess.run([sys.executable, "-c", LOOK], close_fds=False, stdout=subprocess.PIPE, text=True, **how)
-    return done.stdout.strip()
-def shell():
-    return os.popen("ls -l /proc/self/fd").read()
-with Executor(2) as ex:
-    ex.submit(bytes, 100_000).result()
-    print(look(), look(preexec_fn=int), look(start_new_session=True))
-    print(ex.submit(look).result(), ex.submit(look, start_new_session=True).result())
-    for text in (shell(), ex.submit(shell).result()):
-        print("cellmill" in text, "anon_inode" in text)
-"""
-    )
-    assert out == "[] [] []\n[] []\nFalse False\nFalse False\n"
 
 
 def test_everything_of_the_parents_is_refused(forking: Callable[[str], str]) -> None:
@@ -281,7 +279,7 @@ threads = [threading.Thread(target=submit) for _ in range(3)]
 for t in threads:
     t.start()
 children = []
-for i in range(8):
+for i in range(5):
     pid = os.fork()
     if pid == 0:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 import weakref
@@ -153,6 +154,15 @@ def join_all() -> None:
     """Return when the backends that were shut down without waiting have finished their work."""
     for backend, finish in _finishing.copy().items():
         finish.wait(backend)
+
+
+def _leave_to_parent() -> None:
+    """A forked child ends none of these: the threads that do are its parent's."""
+    global _lock, _finishing
+    _lock, _finishing = threading.RLock(), weakref.WeakKeyDictionary()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _let_begin(backend: Ending) -> None:

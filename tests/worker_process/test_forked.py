@@ -18,7 +18,8 @@ from tests.support.helpers import SECONDS, run_script, shared_descriptors
 from tests.support.programs import in_parts, of_parts
 
 HOLDS = """
-import os, warnings
+import gc, os, sys, threading, time, warnings
+from cellmill import CellmillError, Executor
 from tests.support.helpers import shared_descriptors, shared_maps
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
 
@@ -48,7 +49,7 @@ passes(pid)
 print(len(ex.submit(bytes, 100_000).result()))
 """,
     "subprocesses inherit nothing": """
-import subprocess, sys
+import subprocess
 LOOK = "import os; print(sorted(l for l in (os.readlink('/proc/self/fd/' + f) for f in os.listdir('/proc/self/fd')"
 LOOK += " if os.path.lexists('/proc/self/fd/' + f)) if 'cellmill' in l or l.startswith(('socket', 'anon_inode'))))"
 def look(**how):
@@ -84,7 +85,6 @@ assert ex.submit(pow, 5, 2).result() == 25
 print("kernel goes on")
 """,
     "a child exits normally": """
-import sys, time
 ending = Executor(1)
 ending.submit(time.sleep, 0.5)
 ending.shutdown(wait=False)  # the thread that ends it is not the child's
@@ -121,7 +121,7 @@ print({float(f) for f in found}, ex.submit(abs, -1).result())
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What one program says that forks in all of these ways. Lines are written at once: children write none again."""
-    start = f"{HOLDS}import sys\nfrom cellmill import Executor\nsys.stdout.reconfigure(line_buffering=True)\n"
+    start = f"{HOLDS}sys.stdout.reconfigure(line_buffering=True)\n"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
         out, err = run_script(tmp_path_factory.mktemp("forked"), start + in_parts(PARTS))
@@ -175,8 +175,6 @@ def forking(script: Callable[..., str], tests_on_path: None) -> Callable[[str], 
 def test_child_forked_at_any_line_of_a_worker_s_start_holds_none(forking: Callable[[str], str]) -> None:
     out = forking(
         """
-import threading
-from cellmill import Executor
 from cellmill.backends.local import pool
 from cellmill.backends.scheduled import scheduler
 
@@ -265,21 +263,25 @@ def test_forks_beside_threads_that_submit(forking: Callable[[str], str]) -> None
     """A lock that a thread holds at the fork is never released in the child: the child may wait for none."""
     out = forking(
         """
-import gc, threading
-from cellmill import CellmillError, Executor
 ex = Executor(2)
-stop = threading.Event()
+stop, go, rounds = threading.Event(), threading.Event(), []
 def submit():
     while not stop.is_set():
+        go.wait()
         for f in [ex.submit(pow, i, 2) for i in range(50)]:
             f.add_done_callback(id)
             f.result()
         list(ex.map(abs, range(100)))
+        rounds.append(1)
 threads = [threading.Thread(target=submit) for _ in range(3)]
 for t in threads:
     t.start()
 children = []
 for i in range(5):
+    before = len(rounds)
+    go.set()
+    while len(rounds) < before + 3:  # they are in the middle of anything
+        time.sleep(0.001)
     pid = os.fork()
     if pid == 0:
         try:
@@ -291,8 +293,10 @@ for i in range(5):
             with Executor(1) as own:
                 assert list(own.map(abs, [-1, -2])) == [1, 2]
         raise SystemExit
+    go.clear()  # what they do while the child ends is not of interest
     passes(pid)
 stop.set()
+go.set()
 for t in threads:
     t.join()
 print("all ended", ex.submit(pow, 3, 2).result())
@@ -304,7 +308,6 @@ print("all ended", ex.submit(pow, 3, 2).result())
 def test_multiprocessing_spawn_and_daemonised_children(forking: Callable[[str], str]) -> None:
     out = forking(
         """
-from cellmill import Executor
 import concurrent.futures, multiprocessing
 if __name__ == "__main__":
     ex = Executor(2)

@@ -101,7 +101,7 @@ def test_only_that_task_is_lost(
 
 
 def test_each_error_tells_of_its_own_worker(fresh: Executor) -> None:
-    for _ in range(10):
+    for _ in range(5):
         killed, ended = fresh.submit(tasks.die, "SIGABRT"), fresh.submit(tasks.die, "exit")
         errors = [f.exception(SECONDS) for f in (killed, ended)]
         assert all(isinstance(e, cellmill.WorkerLostError) for e in errors)
@@ -130,7 +130,7 @@ def test_blocks_of_the_dead_are_reclaimed(fresh: Executor) -> None:
 
     once()
     before = _mapped()
-    for _ in range(4):
+    for _ in range(3):
         once()
     for _ in range(1500):
         if _mapped() <= before:
@@ -149,15 +149,14 @@ def test_dies_while_it_writes_a_large_result(memory: int, size: int) -> None:
             assert isinstance(error, cellmill.WorkerLostError)
             assert (error.function, error.arguments) == ("return_unwritable", str(size))
             assert error.signal in (signal.SIGSEGV, signal.SIGBUS)
-            others = [executor.submit(bytes, size) for _ in range(3)]
+            others = [executor.submit(bytes, size) for _ in range(2)]
             assert all(f.result(SECONDS) == bytes(size) for f in others)
             # each worker that has written to a file keeps that, the new one, too
             assert executor.run_on_workers(functools.partial(bytes, size)) == [bytes(size)] * 2
 
         once()
         before = census.take(executor, looks=3)
-        for _ in range(2):
-            once()
+        once()
         assert not census.leaks(before, census.take(executor, looks=3))
 
 
@@ -173,7 +172,7 @@ def test_killed_from_outside_while_it_writes(how: str) -> None:
     size = 16 * MB
     lost = 0
     with Executor(2, memory=0 if how == "block" else 4 * MB) as executor:
-        for delay in range(0, 30, 3):
+        for delay in range(0, 30, 5):
             pids = [w.pid for w in executor.workers() if w.pid]  # 0: it is being started
             future = executor.submit(bytes, size)
             timer = threading.Timer(delay / 2000, kill, (pids,))

@@ -65,6 +65,7 @@ def wait_until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 def bars_when(profiler: cellmill.Profiler, condition: Callable[[dict[str, Bar]], object]) -> tuple[Bar, ...]:

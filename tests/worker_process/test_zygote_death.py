@@ -94,7 +94,7 @@ def test_orphans_are_ended_with_what_they_started(fresh: Executor) -> None:
 
 def test_killed_while_it_forks() -> None:
     """Each time while forks are asked for: sooner or later in every step of one."""
-    for _ in range(5):
+    for _ in range(3):
         executor = Executor(4)
         zygote_client.shared()
         kill_zygote()
@@ -128,7 +128,7 @@ def test_nothing_leaks_when_zygotes_die(fresh: Executor) -> None:
 
     once()
     before = _open_descriptors(), threading.active_count()
-    for _ in range(3):
+    for _ in range(2):
         once()
     assert comes_down(_open_descriptors, before[0])
     assert comes_down(threading.active_count, before[1])

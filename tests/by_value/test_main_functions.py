@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.support.helpers import run_script
-from tests.support.programs import WITH_EXECUTOR as START
+from tests.support.programs import WITH_EXECUTOR, in_parts, of_parts
 
-
-def test_recursion_and_helpers(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+PARTS = {
+    "recursion and helpers": """
 def even(n): return n == 0 or odd(n - 1)
 def odd(n): return n != 0 and even(n - 1)
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(ex.submit(fib, 15).result(), ex.submit(even, 10).result(), list(ex.map(odd, range(4))))
-"""
-    )
-    assert out == "610 True [False, True, False, True]\n"
-
-
-def test_redefined_helpers(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "redefined helpers": """
 LIMIT = 1
 def deep(x): return x + LIMIT
 def helper(x): return deep(x)
@@ -43,30 +34,16 @@ helper = len
 def task(x): return helper(x)
 seen.append(ex.submit(task, "four").result())
 print(seen)
-"""
-    )
-    assert out == "[1, 100, 200, 1400, -1, 4]\n"
-
-
-def test_a_helper_defined_later(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "a helper defined later": """
 def task(x): return later(x)
 print(type(ex.submit(task, 1).exception()).__name__)
 def later(x): return x + 1
 print(ex.submit(task, 1).result())
 del later
 print(type(ex.submit(task, 1).exception()).__name__)
-"""
-    )
-    assert out == "NameError\n2\nNameError\n"
-
-
-def test_classes_and_instances(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "classes and instances": """
 import dataclasses, enum
 class Base:
     def scale(self): return self.factor
@@ -104,15 +81,8 @@ e = ex.submit(lose).exception()
 assert type(e) is Lost and e.where == "woods", repr(e)
 nested = ex.submit(lambda: {"k": [Point(1)]}).result()
 assert type(nested["k"][0]) is Point
-"""
-    )
-    assert out == "3 6\n2\n"
-
-
-def test_redefined_classes(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "redefined classes": """
 class Thing:
     def size(self): return 1
 def make(): return Thing()
@@ -124,15 +94,8 @@ got = ex.submit(make).result()
 print(got.size(), type(got) is Thing, ex.submit(measure, Thing()).result())
 Thing.size = lambda self: 3
 print(ex.submit(measure, Thing()).result(), ex.submit(lambda: Thing().size()).result())
-"""
-    )
-    assert out == "1 1\n2 True 2\n3 3\n"
-
-
-def test_parallel_functions_in_each_other(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "parallel functions in each other": """
 @parallel
 def inner(x): return x + 1
 @parallel
@@ -148,15 +111,8 @@ def inner_plain(x): return 0
 @parallel
 def inner(x): return x * 1000
 print(outer(1).result())
-"""
-    )
-    assert out == "[2, 2, 3] (8, [8, 8]) 120 2\n[1000, 1000, 2000]\n"
-
-
-def test_executors_inside_tasks_run_inline(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "executors inside tasks": """
 import os
 def nested():
     import cellmill, warnings
@@ -166,15 +122,8 @@ def nested():
         return inner.backend, cellmill.default_executor().backend, set(here) == {os.getpid()}, cellmill.in_worker()
 import cellmill
 print(ex.submit(nested).result(), cellmill.in_worker())
-"""
-    )
-    assert out == "('inline', 'inline', True, True) False\n"
-
-
-def test_globals_are_copies(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "globals are copies": """
 counter = 0
 def bump():
     global counter
@@ -186,27 +135,13 @@ with warnings.catch_warnings(record=True) as said:
     assert ex.submit(bump).result() == 1
 assert "tasks of bump change counter" in str(said[0].message), said
 print(counter)
-"""
-    )
-    assert out == "0\n"
-
-
-def test_modules_as_globals(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "modules as globals": """
 import math, os.path as osp, json
 def task(x): return math.sqrt(x), osp.join("a", "b"), json.dumps([x])
 print(ex.submit(task, 4).result())
-"""
-    )
-    assert out == "(2.0, 'a/b', '[4]')\n"
-
-
-def test_a_function_that_cannot_travel(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "a function that cannot travel": """
 import threading, cellmill
 lock = threading.Lock()
 def task(x):
@@ -220,21 +155,8 @@ try:
 except cellmill.PayloadError as e:
     print("map:", "lock" in str(e))
 print(ex.submit(abs, -1).result(), ex.stats().submitted, ex.stats().done)
-"""
-    )
-    first, second, third = out.splitlines()
-    assert "task" in first
-    assert "'lock'" in first
-    assert "manager.Lock()" in first
-    assert second == "map: True"
-    assert third.startswith("1 ")
-    assert len(set(third.split()[1:])) == 1
-
-
-def test_exceptions_are_caught_by_their_own_classes(script: Callable[..., str]) -> None:
-    out = script(
-        START
-        + """
+""",
+    "exceptions": """
 import threading
 class Bad(Exception):
     def __init__(self, a, b): super().__init__(f"{a}{b}"); self.pair = a, b
@@ -251,9 +173,69 @@ for x in (3, 0):
 print([type(e) is Bad for e in ex.map(fail, [1, 2], return_exceptions=True)])
 class Bad(Exception): pass
 print(type(ex.submit(fail, 4).exception()) is Bad)
-"""
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each part prints of one program."""
+    out, err = run_script(tmp_path_factory.mktemp("main"), WITH_EXECUTOR + in_parts(PARTS))
+    assert not err, err
+    return of_parts(out)
+
+
+def test_recursion_and_helpers(said: dict[str, str]) -> None:
+    assert said["recursion and helpers"] == "610 True [False, True, False, True]\n"
+
+
+def test_redefined_helpers(said: dict[str, str]) -> None:
+    assert said["redefined helpers"] == "[1, 100, 200, 1400, -1, 4]\n"
+
+
+def test_a_helper_defined_later(said: dict[str, str]) -> None:
+    assert said["a helper defined later"] == "NameError\n2\nNameError\n"
+
+
+def test_classes_and_instances(said: dict[str, str]) -> None:
+    assert said["classes and instances"] == "3 6\n2\n"
+
+
+def test_redefined_classes(said: dict[str, str]) -> None:
+    assert said["redefined classes"] == "1 1\n2 True 2\n3 3\n"
+
+
+def test_parallel_functions_in_each_other(said: dict[str, str]) -> None:
+    assert said["parallel functions in each other"] == "[2, 2, 3] (8, [8, 8]) 120 2\n[1000, 1000, 2000]\n"
+
+
+def test_executors_inside_tasks_run_inline(said: dict[str, str]) -> None:
+    assert said["executors inside tasks"] == "('inline', 'inline', True, True) False\n"
+
+
+def test_globals_are_copies(said: dict[str, str]) -> None:
+    assert said["globals are copies"] == "0\n"
+
+
+def test_modules_as_globals(said: dict[str, str]) -> None:
+    assert said["modules as globals"] == "(2.0, 'a/b', '[4]')\n"
+
+
+def test_a_function_that_cannot_travel(said: dict[str, str]) -> None:
+    out = said["a function that cannot travel"]
+    first, second, third = out.splitlines()
+    assert "task" in first
+    assert "'lock'" in first
+    assert "manager.Lock()" in first
+    assert second == "map: True"
+    assert third.startswith("1 ")
+    assert len(set(third.split()[1:])) == 1
+
+
+def test_exceptions_are_caught_by_their_own_classes(said: dict[str, str]) -> None:
+    assert (
+        said["exceptions"] == "True 33 (3, 3) 1 in fail(3)\nTrue 12 (1, 2) 2 in fail(0)\n[True, True]\nTrue\n"
     )
-    assert out == "True 33 (3, 3) 1 in fail(3)\nTrue 12 (1, 2) 2 in fail(0)\n[True, True]\nTrue\n"
 
 
 def test_the_module_of_the_program_is_the_workers_own(tmp_path: Path) -> None:

@@ -2,65 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.support.helpers import Gate
+from tests.support.helpers import Gate, run_script
+from tests.support.programs import WITH_STOPS, in_parts, of_parts
 
-START = """
-import signal, threading, concurrent.futures
-from cellmill import Executor, share
-from tests.support import tasks
-ex = Executor(2)
-ex.run_on_workers(int)
-hits = budget = 0
-
-def stop(number, frame):
-    global budget
-    while frame is not None and "cellmill" not in frame.f_code.co_filename:
-        frame = frame.f_back
-    if budget > 0 and frame is not None:  # only below calls of Cellmill: this script has its own moments
-        budget -= 1
-        if not budget:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.raise_signal(signal.SIGINT)  # answered at the next instruction
-signal.signal(signal.SIGALRM, stop)
-
-def allow(times, period):
-    global budget
-    signal.setitimer(signal.ITIMER_REAL, period, period)
-    budget = times
-
-def collect(futures):
-    # each result once, whatever comes in between
-    global hits
-    values = []
-    while len(values) < len(futures):
-        try:
-            for future in futures[len(values):]:
-                values.append(future.result(30))
-        except KeyboardInterrupt:
-            hits += 1
-    return values
-"""
-
-
-@pytest.fixture
-def interrupted(script: Callable[..., str], tests_on_path: None) -> Callable[[str], str]:
-    return lambda code: script(START + code)
-
-
-def rounds(few: int, many: int) -> pytest.MarkDecorator:
-    """How often Stop comes at other moments: enough of them for every run, or as many as a long one has."""
-    return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.long)])
-
-
-@rounds(5, 12)
-def test_result_loses_no_future(interrupted: Callable[[str], str], rounds: int) -> None:
-    out = interrupted(
-        f"rounds = {rounds}"
-        """
+PARTS = {
+    "results": """
+begin()
+rounds = 12 if MANY else 3
 for round in range(rounds):
     called, calls = [], threading.Semaphore(0)
     def note(future):
@@ -78,16 +30,11 @@ ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done == stats.succeeded == rounds * 8000, stats
 print(hits > 5, ex._backend.slots.entries.count(None) == len(ex._backend.slots.free))
-"""
-    )
-    assert out == "True True\n"
-
-
-def test_others_who_wait_are_told(interrupted: Callable[[str], str]) -> None:
-    out = interrupted(
-        """
+""",
+    "waiting beside it": """
+begin()
 for round in range(100):
-    if round >= 10 and hits > 5:
+    if round >= 4 and hits > 5:
         break  # on a slow machine few of them hit
     futures = [ex.submit(tasks.double, i) for i in range(6000)]
     seen = []
@@ -103,18 +50,13 @@ for round in range(100):
     assert seen == [6000, 6000], seen
 ex.shutdown()
 print(hits > 5)
-"""
-    )
-    assert out == "True\n"
-
-
-@rounds(4, 10)
-def test_maps_and_batches_beside_it(interrupted: Callable[[str], str], rounds: int) -> None:
-    out = interrupted(
-        f"rounds = {rounds}"
-        """
+""",
+    "maps and batches": """
+begin()
 def doubled(items): return [2 * i for i in items]
-for round in range(rounds):
+for rounds in range(100):
+    if rounds >= (10 if MANY else 2) and hits > 5:
+        break  # few of them hit where results come soon
     results = ex.map(tasks.double, range(50_000), chunksize=20)
     futures = [ex.options(batch=True).submit(doubled, i) for i in range(1000)]
     allow(40, 0.0005)
@@ -125,16 +67,10 @@ ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done == stats.succeeded == rounds * 51_000, stats
 print(hits > 5)
-"""
-    )
-    assert out == "True\n"
-
-
-@rounds(40, 100)  # twenty of them are at different times
-def test_an_interrupted_map_ends_and_the_pool_goes_on(interrupted: Callable[[str], str], rounds: int) -> None:
-    out = interrupted(
-        f"rounds = {rounds}"
-        """
+""",
+    "a map": """
+begin()
+rounds = 100 if MANY else 20  # twenty of them are at different times
 ended = 0
 for round in range(rounds):
     try:
@@ -157,40 +93,29 @@ assert stats.failed == 0, stats
 from cellmill import run_registry
 assert not run_registry.active_runs(), run_registry.active_runs()
 print("good")
-"""
-    )
-    assert out == "good\n"
-
-
-def test_submitting(interrupted: Callable[[str], str]) -> None:
-    out = interrupted(
-        """
+""",
+    "submitting": """
+begin()
+count = 20_000 if MANY else 10_000
 futures = []
 allow(100, 0.0005)
-while len(futures) < 20_000:
+while len(futures) < count:
     try:
-        while len(futures) < 20_000:
+        while len(futures) < count:
             futures.append(ex.submit(tasks.double, len(futures)))
     except KeyboardInterrupt:
         hits += 1
 allow(0, 0)
-assert collect(futures) == [2 * i for i in range(20_000)]
+assert collect(futures) == [2 * i for i in range(count)]
 assert list(ex.map(tasks.double, range(9000))) == [2 * i for i in range(9000)]
 ex.shutdown()
 stats = ex.stats()
 assert stats.submitted == stats.done, stats
-assert len(ex._backend.slots.entries) <= 32_768, len(ex._backend.slots.entries)
+assert len(ex._backend.slots.entries) <= 2 * count, len(ex._backend.slots.entries)
 print(hits > 5)
-"""
-    )
-    assert out == "True\n"
-
-
-def test_the_table_of_tasks_grows_whole(interrupted: Callable[[str], str]) -> None:
-    """Stop at any line of its growth: what it holds is told apart from what is free as before."""
-    out = interrupted(
-        """
-import sys
+""",
+    "the table of tasks": """
+begin()
 from array import array
 slots = ex._backend.slots
 
@@ -214,16 +139,12 @@ for at in range(1, 100):
     assert len(slots.entries) - len(slots.free) in (0, 1), (at, len(slots.entries), len(slots.free))
 sys.settrace(None)
 print(at > 6, len(slots.entries) - len(slots.free))
-"""
-    )
-    assert out == "True 1\n"
-
-
-def test_cancelling(interrupted: Callable[[str], str]) -> None:
-    out = interrupted(
-        """
+""",
+    "cancelling": """
+begin()
+rounds = 10 if MANY else 5
 cancelled = 0
-for round in range(10):
+for round in range(rounds):
     futures = [ex.submit(tasks.double, i) for i in range(3000)]
     allow(40, 0.0003)
     place = len(futures)
@@ -239,18 +160,13 @@ for round in range(10):
     assert len(done) == 3000
 ex.shutdown()
 stats = ex.stats()
-assert stats.submitted == stats.done == 30_000, stats
+assert stats.submitted == stats.done == 3000 * rounds, stats
 assert stats.failed == 0
 print(hits > 5)
-"""
-    )
-    assert out == "True\n"
-
-
-def test_a_map_interrupted_while_it_is_made_stays_known(interrupted: Callable[[str], str]) -> None:
-    """Its task has begun and Stop comes before `map` returns: stopping the cell finds the run."""
-    out = interrupted(
-        """
+""",
+    "a map that is made": """
+begin()
+rounds = 20 if MANY else 8
 from cellmill import run_registry
 
 def items():
@@ -259,7 +175,7 @@ def items():
         ex.stats()
     raise KeyboardInterrupt
 
-for round in range(20):
+for round in range(rounds):
     run_registry.bump_epoch()
     try:
         ex.map(tasks.spin, items(), chunksize=1)
@@ -268,18 +184,13 @@ for round in range(20):
     while run_registry.active_runs():
         ex._backend.resolver.resolve()
 stats = ex.stats()
-assert stats.cancelled == stats.submitted == 20, stats
+assert stats.cancelled == stats.submitted == rounds, stats
 ex.shutdown()
 print("good")
-"""
-    )
-    assert out == "good\n"
-
-
-def test_pickling_is_interrupted(interrupted: Callable[[str], str]) -> None:
-    """Stop stays Stop, also while it is looked which argument cannot be pickled; and the pool goes on."""
-    out = interrupted(
-        """
+""",
+    "pickling": """
+begin()
+rounds = 20 if MANY else 10
 class Stops:  # at its n-th pickling
     def __init__(self, at):
         self.left = at
@@ -305,7 +216,7 @@ shared = share([Stops(2), lock])
 print(submit(shared), submit(shared), submit(shared), submit(share(Speaks())))
 print({submit({"a": [Stops(at), lock]}) for at in range(1, 7)}, submit([lock]))
 words, errors = [["word"] * 20 for _ in range(300)], []
-for round in range(20):
+for round in range(rounds):
     allow(5, 0.0004 + 0.0002 * round)
     for _ in range(10):
         try:
@@ -317,28 +228,13 @@ for round in range(20):
     allow(0, 0)
 assert errors and not [text for text in errors if "KeyboardInterrupt" in text], errors
 print(hits > 5, submit(3))
-"""
-    )
-    assert out.splitlines() == [
-        "KeyboardInterrupt 0 KeyboardInterrupt KeyboardInterrupt",
-        "KeyboardInterrupt PayloadError PayloadError KeyboardInterrupt",
-        "{'KeyboardInterrupt'} PayloadError",
-        "True 3",
-    ]
-
-
-def test_what_waits_for_an_item_of_a_batch_is_interrupted(
-    interrupted: Callable[[str], str], gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stop comes while a call, a map or a batch waits for a future that the scheduler does not know."""
-    monkeypatch.setenv("GATE", gate.folder)
-    out = interrupted(
-        """
-import os
+""",
+    "an item of a batch": """
+begin()
 def halted(folders):
     return [tasks.hold(folder, 4) for folder in folders]
 def same(items): return items
-folder = os.environ["GATE"]
+folder = sys.argv[2]
 batch = ex.options(batch=True)
 held = batch.submit(halted, folder)
 with Executor(2, backend="threads") as other:
@@ -360,19 +256,9 @@ with Executor(2, backend="threads") as other:
     with open(os.path.join(folder, "open"), "wb", buffering=0) as opened:
         opened.write(b"x")
     print(held.result(30), list(other.map(abs, [held])))
-"""
-    )
-    assert out.splitlines() == [*["stopped"] * 6, "4 [4]"]
-
-
-def test_stop_while_an_executor_ends_leaves_it_to_end(
-    interrupted: Callable[[str], str], gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It ends the wait: what runs is finished, and the workers and threads go, as those of the standard executors."""
-    monkeypatch.setenv("GATE", gate.folder)
-    out = interrupted(
-        """
-import os
+""",
+    "the end of an executor": """
+begin()
 from tests.support.waiting import until
 
 def stop_the_end(number, frame):
@@ -387,15 +273,86 @@ signal.signal(signal.SIGALRM, stop_the_end)
 signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 try:
     with Executor(1) as other:
-        held = other.submit(tasks.hold, os.environ["GATE"], 4)
+        held = other.submit(tasks.hold, sys.argv[3], 4)
         until(held.running)
 except KeyboardInterrupt:
     print("stopped", held.done())
-with open(os.path.join(os.environ["GATE"], "open"), "w") as opened:
+with open(os.path.join(sys.argv[3], "open"), "w") as opened:
     opened.write("x")
 until(lambda: threading.active_count() <= threads and not other.workers())
 print(held.result(), other.closed)
 other.shutdown()
-"""
-    )
-    assert out == "stopped False\n4 True\n"
+""",
+}
+
+
+@pytest.fixture(scope="module", params=["few", pytest.param("many", marks=pytest.mark.long)])
+def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each part prints of one program, in which Stop comes at few other moments or at many."""
+    folder = tmp_path_factory.mktemp("interrupts")
+    gates = []
+    for name in ("one", "other"):
+        (folder / name).mkdir()
+        gates.append(Gate(folder / name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]), prepend=":")
+        args = (request.param, *(gate.folder for gate in gates))
+        out, err = run_script(folder, WITH_STOPS + in_parts(PARTS), *args, limit=300)
+    for gate in gates:
+        gate.close()
+    assert not err, err
+    return of_parts(out)
+
+
+def test_result_loses_no_future(said: dict[str, str]) -> None:
+    assert said["results"] == "True True\n"
+
+
+def test_others_who_wait_are_told(said: dict[str, str]) -> None:
+    assert said["waiting beside it"] == "True\n"
+
+
+def test_maps_and_batches_beside_it(said: dict[str, str]) -> None:
+    assert said["maps and batches"] == "True\n"
+
+
+def test_an_interrupted_map_ends_and_the_pool_goes_on(said: dict[str, str]) -> None:
+    assert said["a map"] == "good\n"
+
+
+def test_submitting(said: dict[str, str]) -> None:
+    assert said["submitting"] == "True\n"
+
+
+def test_the_table_of_tasks_grows_whole(said: dict[str, str]) -> None:
+    """Stop at any line of its growth: what it holds is told apart from what is free as before."""
+    assert said["the table of tasks"] == "True 1\n"
+
+
+def test_cancelling(said: dict[str, str]) -> None:
+    assert said["cancelling"] == "True\n"
+
+
+def test_a_map_interrupted_while_it_is_made_stays_known(said: dict[str, str]) -> None:
+    """Its task has begun and Stop comes before `map` returns: stopping the cell finds the run."""
+    assert said["a map that is made"] == "good\n"
+
+
+def test_pickling_is_interrupted(said: dict[str, str]) -> None:
+    """Stop stays Stop, also while it is looked which argument cannot be pickled; and the pool goes on."""
+    assert said["pickling"].splitlines() == [
+        "KeyboardInterrupt 0 KeyboardInterrupt KeyboardInterrupt",
+        "KeyboardInterrupt PayloadError PayloadError KeyboardInterrupt",
+        "{'KeyboardInterrupt'} PayloadError",
+        "True 3",
+    ]
+
+
+def test_what_waits_for_an_item_of_a_batch_is_interrupted(said: dict[str, str]) -> None:
+    """Stop comes while a call, a map or a batch waits for a future that the scheduler does not know."""
+    assert said["an item of a batch"].splitlines() == [*["stopped"] * 6, "4 [4]"]
+
+
+def test_stop_while_an_executor_ends_leaves_it_to_end(said: dict[str, str]) -> None:
+    """It ends the wait: what runs is finished, and the workers and threads go, as those of the standard executors."""
+    assert said["the end of an executor"] == "stopped False\n4 True\n"

@@ -31,6 +31,53 @@ ex = Executor(2)
 set_default_executor(ex)
 """
 
+# Stop at random moments of calls of Cellmill: see tests/executor/test_interrupts.py
+WITH_STOPS = """
+import concurrent.futures, gc, os, signal, sys, threading
+from cellmill import Executor, share
+from tests.support import tasks
+MANY = sys.argv[1] == "many"
+budget = 0
+executors = []
+
+def begin():
+    # of earlier parts nothing is collected later: Python prints what is raised in finalizers and goes on
+    global ex, hits
+    gc.collect()
+    hits = 0
+    ex = Executor(2)
+    executors.append(ex)
+    ex.run_on_workers(int)
+
+def stop(number, frame):
+    global budget
+    while frame is not None and "cellmill" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    if budget > 0 and frame is not None:  # only below calls of Cellmill: this script has its own moments
+        budget -= 1
+        if not budget:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.raise_signal(signal.SIGINT)  # answered at the next instruction
+signal.signal(signal.SIGALRM, stop)
+
+def allow(times, period):
+    global budget
+    signal.setitimer(signal.ITIMER_REAL, period, period)
+    budget = times
+
+def collect(futures):
+    # each result once, whatever comes in between
+    global hits
+    values = []
+    while len(values) < len(futures):
+        try:
+            for future in futures[len(values):]:
+                values.append(future.result(30))
+        except KeyboardInterrupt:
+            hits += 1
+    return values
+"""
+
 PRINTS = "import os, subprocess, sys, threading\nimport cellmill\nfrom cellmill import Executor\n"
 
 

@@ -439,6 +439,7 @@ def test_what_is_beside_large_arrays(pool: Executor) -> None:
     assert len(changed(lambda: pool.submit(run, Simulation()).result(SECONDS))) == 1
 
 
+@pytest.mark.long  # each kind by itself: `Account` above, test_frames.py, test_caches.py
 def test_objects_of_packages(pool: Executor) -> None:
     """Estimators, frames and molecules; what only reads them is not told."""
     import numpy as np

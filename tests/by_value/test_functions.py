@@ -162,9 +162,9 @@ def test_a_failed_attempt_is_no_version(pool: Executor) -> None:
 
 
 def test_more_functions_than_are_kept(pool: Executor) -> None:
-    functions = [_adder(i) for i in range(600)]
+    functions = [_adder(i) for i in range(300)]
     for _ in range(2):
-        assert [f.result() for f in [pool.submit(f, 1) for f in functions]] == [i + 1 for i in range(600)]
+        assert [f.result() for f in [pool.submit(f, 1) for f in functions]] == [i + 1 for i in range(300)]
 
 
 def _adder(n: int) -> Callable[[int], int]:

@@ -41,6 +41,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.long), "fork"])
 def test_the_functions_of_the_main_script(script: Callable[..., str], method: str) -> None:
     assert script(SCRIPT, method) == "[(12, [1, 12, 23], 20, [2], 45, [12], 3, 3)]\n"

@@ -22,7 +22,7 @@ from tests.support.helpers import SECONDS, Gate, start_script
 PROGRAM = """
 import os, sys, time, cellmill
 from cellmill import Executor, parallel
-ex = Executor(2, backend=sys.argv[1])
+ex = Executor(1, backend=sys.argv[1])
 cellmill.set_default_executor(ex)
 @parallel
 def half(x):
@@ -67,7 +67,7 @@ def line(function):
 {lines}
 if __name__ == "__main__":
     for number, function in enumerate(lines):
-        ex = Executor(2, backend=sys.argv[1])
+        ex = Executor(1, backend=sys.argv[1])
         cellmill.set_default_executor(ex)
         print(f"== {{number}} ==", file=sys.stderr, flush=True)
         try:
@@ -100,7 +100,10 @@ def _check_ends_at_the_users_line(err: str, script: Path) -> None:
     assert set(frames) <= {str(script)}, err
 
 
-@pytest.mark.parametrize("backend", ["local", "threads", "inline"])
+@pytest.mark.parametrize(
+    "backend",
+    ["local", *(pytest.param(each, marks=pytest.mark.long) for each in ("threads", "inline"))],
+)
 def test_an_uncaught_error_ends_at_the_users_line(tmp_path: Path, backend: str) -> None:
     _check_ends_at_the_users_line(_run(tmp_path, ENDINGS["a call"], backend), tmp_path / "script.py")
 
@@ -140,13 +143,14 @@ def test_an_interrupt_ends_at_the_users_line(tmp_path: Path) -> None:
 
 
 def test_all_lines_on_demand(tmp_path: Path) -> None:
-    line = "half(3).result()"
-    full = _run(tmp_path, line, "local", CELLMILL_TRACEBACK="full")
-    assert "futures.py" in full
-    assert "futures.py" in _run(tmp_path, f'cellmill.traceback("full"); {line}', "local")
-    assert "futures.py" not in _run(
-        tmp_path, f'cellmill.traceback("short"); {line}', "local", CELLMILL_TRACEBACK="full"
-    )
+    lines = ("half(3).result()", 'cellmill.traceback("short"); half(3).result()')
+    lines += ('cellmill.traceback("full"); half(3).result()',)
+    functions = "\n".join(f"@line\ndef _():\n    {line}" for line in lines)
+    code, env = PROGRAM + EACH.format(lines=functions), {**os.environ, "CELLMILL_TRACEBACK": "full"}
+    with start_script(tmp_path, code, "local", env=env) as made:
+        _, err = made.communicate(timeout=SECONDS)
+    _, *told = re.split(r"^== \d+ ==\n", err, flags=re.MULTILINE)
+    assert ["futures.py" in each for each in told] == [True, False, True], err
     with pytest.raises(cellmill.UsageError, match="not 'ful'; did you mean 'full'"):
         cellmill.traceback("ful")
     assert cellmill.traceback() == "short"
@@ -170,6 +174,7 @@ def test_pytest_shows_the_users_line(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         cwd=tmp_path,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         timeout=SECONDS,
     )
     assert "test_it.py:4: ValueError" in done.stdout

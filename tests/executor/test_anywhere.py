@@ -1,26 +1,24 @@
-"""Submitting from anywhere: each scenario is a program of its own with a hard limit.
+"""Submitting from anywhere: the scenarios are parts of programs with a hard limit.
 
 One that hangs is shown with the stack of every thread (`run_script`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.helpers import run_script
-from tests.support.programs import START
+from tests.support.programs import START, in_parts, of_parts
 
-
-def test_many_threads(program: Callable[[str], str]) -> None:
-    out = program("""
+PARTS = {
+    "many threads": """
 ex = Executor(2)
 totals = []
 def use(n):
     total = 0
-    for i in range(30):
+    for i in range(10):
         fs = [ex.submit(pow, i, 2) for i in range(20)]
         total += sum(f.result(20) for f in fs)
         total += sum(ex.map(abs, range(-50, 0)))
@@ -30,12 +28,8 @@ threads = [threading.Thread(target=use, args=(n,)) for n in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
 print(set(totals), len(totals))
-""")
-    assert out == f"{{{30 * (sum(i * i for i in range(20)) + sum(range(51)) + 5)}}} 8\n"
-
-
-def test_callbacks_submit_wait_and_raise(program: Callable[[str], str]) -> None:
-    out = program("""
+""",
+    "callbacks": """
 import logging
 logging.disable()  # callbacks that raise are logged, as the standard library does
 ex = Executor(2)
@@ -66,13 +60,9 @@ late = ex.submit(abs, 5)
 late.result()
 late.add_done_callback(lambda f: seen.append("late"))
 print(seen[-1])
-""")
-    assert out == "True\n[100, [0, 1, 2]]\nlate\n"
-
-
-def test_callbacks_wait_in_every_way(program: Callable[[str], str]) -> None:
-    """`wait` and `as_completed` sleep until another thread resolves."""
-    out = program("""
+logging.disable(logging.NOTSET)
+""",
+    "callbacks that wait": """
 ex = Executor(2)
 ended = threading.Semaphore(0)
 seen = []
@@ -102,12 +92,8 @@ def shuts(f):
     ended.release()
 ex.submit(abs, 1).add_done_callback(shuts)
 print(ended.acquire(timeout=20))
-""")
-    assert out == "True\n50\nTrue\n"
-
-
-def test_asyncio(program: Callable[[str], str]) -> None:
-    out = program("""
+""",
+    "asyncio": """
 import time
 @parallel
 def double(x):
@@ -144,8 +130,44 @@ async def main():
     await asyncio.gather(*holding)
     print(sum(f.cancelled() for f in waiting) > 50, await double(8))
 asyncio.run(main())
-""")
-    assert out.splitlines() == [
+""",
+    "inputs": """
+ex = Executor(2)
+def inputs():
+    for i in range(200):
+        yield ex.submit(pow, i, 2).result(20)
+print(sum(ex.map(abs, inputs())))
+def maps():
+    for i in range(5):
+        yield sum(ex.map(abs, range(i)))
+print(list(ex.map(abs, maps())))
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each part prints of one program."""
+    out, err = run_script(tmp_path_factory.mktemp("anywhere"), START + in_parts(PARTS))
+    assert not err, err
+    return of_parts(out)
+
+
+def test_many_threads(said: dict[str, str]) -> None:
+    assert said["many threads"] == f"{{{10 * (sum(i * i for i in range(20)) + sum(range(51)) + 5)}}} 8\n"
+
+
+def test_callbacks_submit_wait_and_raise(said: dict[str, str]) -> None:
+    assert said["callbacks"] == "True\n[100, [0, 1, 2]]\nlate\n"
+
+
+def test_callbacks_wait_in_every_way(said: dict[str, str]) -> None:
+    """`wait` and `as_completed` sleep until another thread resolves."""
+    assert said["callbacks that wait"] == "True\n50\nTrue\n"
+
+
+def test_asyncio(said: dict[str, str]) -> None:
+    assert said["asyncio"].splitlines() == [
         "4 [0, 2, 4, 6, 8]",
         "6",
         "[LookupError(1), 2]",
@@ -153,6 +175,10 @@ asyncio.run(main())
         "{'CancelledError'}",
         "True 16",
     ]
+
+
+def test_from_inputs(said: dict[str, str]) -> None:
+    assert said["inputs"] == f"{sum(i * i for i in range(200))}\n[0, 0, 1, 3, 6]\n"
 
 
 def test_inside_a_task_there_is_no_second_pool(tmp_path: Path) -> None:
@@ -180,21 +206,6 @@ print({ex.submit(nested, 3).result(20) for _ in range(20)}, ex.submit(default, 3
     assert not before  # a parallel function called in a task is the plain function: nothing to note
     assert 1 <= after.count("RuntimeWarning: an executor inside a task runs its calls at once") <= 2
     assert "Executor(4)  # here" in after or "# or here" in after
-
-
-def test_from_inputs(program: Callable[[str], str]) -> None:
-    out = program("""
-ex = Executor(2)
-def inputs():
-    for i in range(200):
-        yield ex.submit(pow, i, 2).result(20)
-print(sum(ex.map(abs, inputs())))
-def maps():
-    for i in range(5):
-        yield sum(ex.map(abs, range(i)))
-print(list(ex.map(abs, maps())))
-""")
-    assert out == f"{sum(i * i for i in range(200))}\n[0, 0, 1, 3, 6]\n"
 
 
 def test_a_program_that_hangs_is_shown(tmp_path: Path) -> None:

@@ -36,6 +36,19 @@ def agree(ex):
 """
 
 
+# The same of a module that is imported when the workers are there.
+LATE = """
+del sys.modules["shapes"]
+with Executor(2) as ex:
+    assert ex.submit(abs, -1).result() == 1
+    import shapes
+    agree(ex)
+    write(22)
+    importlib.reload(shapes)
+    agree(ex)
+"""
+
+
 def test_loaded_again(tmp_path: Path) -> None:
     program = """
 with Executor(2) as ex:
@@ -51,24 +64,16 @@ with Executor(2) as ex:
     import shapes
     agree(ex)
 """
-    assert run_script(tmp_path, START + program) == ("", "")
+    assert run_script(tmp_path, START + program + LATE) == ("", "")
 
 
-def test_imported_late_and_loaded_again(tmp_path: Path) -> None:
-    program = """
-del sys.modules["shapes"]
-with Executor(2) as ex:
-    assert ex.submit(abs, -1).result() == 1
-    import shapes
-    agree(ex)
-    write(22)
-    importlib.reload(shapes)
-    agree(ex)
-"""
-    assert run_script(tmp_path, START + program) == ("", "")
-
-
-@pytest.mark.parametrize("before", ["", "ex.submit(abs, -1).result()"], ids=["first task", "later task"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param("", marks=pytest.mark.long, id="first task"),
+        pytest.param("ex.submit(abs, -1).result()", id="later task"),
+    ],
+)
 def test_edited_and_not_loaded_again(tmp_path: Path, before: str) -> None:
     program = f"""
 with Executor(2) as ex:

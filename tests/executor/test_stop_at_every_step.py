@@ -15,7 +15,6 @@ import concurrent.futures, decimal, logging, os, sys
 from cellmill import Executor, share
 from tests.support.stops import each_step
 
-EVERY = int(sys.argv[1])
 ex = Executor(2)
 ex.run_on_workers(int)
 factor = 0
@@ -43,7 +42,7 @@ def change(step):
 
 CALLS = {
     "the context changed": (
-        7,
+        13,
         """
 def prepare(step):
     change(step)
@@ -56,7 +55,7 @@ for step in each_step(EVERY, prepare):
 """,
     ),
     "the first call": (
-        29,
+        61,
         """
 def prepare(step):
     global ex
@@ -70,7 +69,7 @@ for step in each_step(EVERY, prepare):
 """,
     ),
     "what it captured changed": (
-        11,
+        19,
         """
 def prepare(step):
     global factor
@@ -82,7 +81,7 @@ for step in each_step(EVERY, prepare):
 """,
     ),
     "a map": (
-        61,
+        101,
         """
 def prepare(step):
     global factor
@@ -107,22 +106,25 @@ for step in each_step(EVERY, task):
 }
 
 
-@pytest.mark.parametrize("every", ["some", pytest.param("all", marks=pytest.mark.long)])
+def program(case: str, every: int) -> str:
+    return f"EVERY = {every}\n{CALLS[case][1]}\nassert step > 20, step\n"
+
+
+def test_the_next_call_is_right_after_some_steps(script: Callable[..., str], tests_on_path: None) -> None:
+    """Each case in one program: its first and its last steps, and some between them."""
+    parts = "".join(program(case, some) for case, (some, _) in CALLS.items())
+    assert script(f"{START}{parts}ex.shutdown()\nprint('done')") == "done\n"
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("case", CALLS)
-def test_the_next_call_is_right(
-    script: Callable[..., str], tests_on_path: None, case: str, every: str
-) -> None:
-    some, code = CALLS[case]
-    out = script(
-        f"{START}{code}\nassert step > 20, step\nex.shutdown()\nprint('done')",
-        str(some if every == "some" else 1),
-    )
-    assert out == "done\n"
+def test_the_next_call_is_right(script: Callable[..., str], tests_on_path: None, case: str) -> None:
+    assert script(f"{START}{program(case, 1)}ex.shutdown()\nprint('done')") == "done\n"
 
 
 LIVES = {
-    "the beginning": (31, 1, "lambda: Executor(1)"),
-    "the end": (5, 1, "ready().shutdown"),
+    "the beginning": (61, 1, "lambda: Executor(1)"),
+    "the end": (11, 1, "ready().shutdown"),
 }
 LEFT = """
 import threading
@@ -144,18 +146,19 @@ before = threading.active_count()
 """
 
 
-@pytest.mark.parametrize("every", ["some", pytest.param("many", marks=pytest.mark.long)])
-@pytest.mark.parametrize("case", LIVES)
+@pytest.mark.parametrize(
+    ("lives", "every"),
+    [(list(LIVES), "some"), *(pytest.param([life], "many", marks=pytest.mark.long) for life in LIVES)],
+)
 def test_nothing_of_an_executor_is_left(
-    script: Callable[..., str], tests_on_path: None, case: str, every: str
+    script: Callable[..., str], tests_on_path: None, lives: list[str], every: str
 ) -> None:
-    some, many, prepare = LIVES[case]
-    out = script(
-        f"{START}{LEFT}\nfor step in each_step(EVERY, lambda step: {prepare}):\n    until(nothing_left)\n"
-        "assert step > 20, step\nprint('done')",
-        str(some if every == "some" else many),
+    parts = "".join(
+        f"for step in each_step({some if every == 'some' else many}, lambda step: {prepare}):\n"
+        "    until(nothing_left)\nassert step > 20, step\n"
+        for some, many, prepare in map(LIVES.__getitem__, lives)
     )
-    assert out == "done\n"
+    assert script(f"{START}{LEFT}\n{parts}print('done')") == "done\n"
 
 
 def test_stop_in_a_librarys_own_function_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,12 +46,12 @@ def test_changes_while_a_worker_is_at_one_task(
     """They wait for it without end, and hold up no call: the worker finds the last of them at its next task."""
     long = pool.submit(tasks.hold, gate.folder)
     gate.wait_started()
-    for i in range(300):
+    for i in range(100):
         monkeypatch.setenv("CELLMILL_TEST", str(i))
         assert pool.submit(os.getenv, "CELLMILL_TEST").result(SECONDS) == str(i)
     gate.release()
     long.result(SECONDS)
-    assert set(pool.run_on_workers(lambda: os.environ["CELLMILL_TEST"])) == {"299"}
+    assert set(pool.run_on_workers(lambda: os.environ["CELLMILL_TEST"])) == {"99"}
 
 
 def test_environment(pool: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,14 @@ def test_directory_that_is_gone(pool: Executor, tmp_path: Path, monkeypatch: pyt
         os.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("flags", [(), ("-O",), ("-OO", "-X", "utf8", "-X", "dev")], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        *(pytest.param(flags, marks=pytest.mark.long) for flags in ((), ("-O",))),
+        ("-OO", "-X", "utf8", "-X", "dev"),
+    ],
+    ids=" ".join,
+)
 def test_flags_of_the_interpreter(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """With -O there are no assertions in modules of the user's, in the program and in its tasks."""
     (tmp_path / "checked.py").write_text("def root(x):\n    assert x > 0, 'no root'\n    return -x\n")

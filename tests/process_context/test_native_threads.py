@@ -25,6 +25,10 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+# The zygote that all tests share has numpy once one has preloaded it: later ones could import it no more.
+LOADED_BEFORE = pytest.mark.parametrize("one", ["preloaded"], indirect=True)
+
+
 @pytest.fixture(params=["imported by a task", "preloaded"])
 def one(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """One worker; numpy is loaded after its start, or was loaded by the zygote with one thread."""
@@ -73,6 +77,7 @@ def test_more_workers_than_cores() -> None:
         assert executor.submit(os.getenv, "OMP_NUM_THREADS").result(SECONDS) == "1"
 
 
+@LOADED_BEFORE
 def test_a_variable_that_the_user_has_set_holds(one: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert one.submit(threads).result(SECONDS) == {3}
@@ -81,6 +86,7 @@ def test_a_variable_that_the_user_has_set_holds(one: Executor, monkeypatch: pyte
     assert one.submit(os.getenv, "OPENBLAS_NUM_THREADS").result(SECONDS) is None
 
 
+@LOADED_BEFORE
 def test_what_a_task_has_set_holds(one: Executor) -> None:
     assert one.submit(threads).result(SECONDS) == {CPUS}
     one.submit(keep, CPUS + 1).result(SECONDS)
@@ -102,6 +108,7 @@ def test_an_initializers_own_variable_holds() -> None:
         assert set(found) == {("3", "1")}
 
 
+@LOADED_BEFORE
 def test_products_after_products_everywhere(one: Executor) -> None:
     """In the kernel, in tasks, in a process that a task forks, and again after a resize."""
     expected = product()

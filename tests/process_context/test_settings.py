@@ -148,6 +148,7 @@ def test_pandas_options(fresh: Executor) -> None:
 
         return str(pandas.Series([x]))
 
+    fresh.set_workers(1)  # which imports it once
     assert "1.234568" in fresh.submit(shown, 1.23456789).result(SECONDS)
     with pandas.option_context("display.precision", 2):
         one = fresh.submit(shown, 1.23456789)
@@ -172,6 +173,7 @@ def test_parameters_of_matplotlib(fresh: Executor) -> None:
         )
         return Figure().dpi, *style, rc["axes.grid"]
 
+    fresh.set_workers(1)  # which imports it once
     begun_with = drawn()
     chosen = {
         "figure.dpi": 33.0,

@@ -159,6 +159,13 @@ def spin(seconds: float) -> str:
     return "ran"
 
 
+def hoard(megabytes: int, seconds: float = 0) -> int:
+    """Take so much memory for so long."""
+    kept = b"x" * (megabytes << 20)
+    time.sleep(seconds)
+    return len(kept)
+
+
 def total_length(parts: list[bytes]) -> int:
     return sum(map(len, parts))
 

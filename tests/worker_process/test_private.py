@@ -23,13 +23,29 @@ O_CLOEXEC = os.O_CLOEXEC
 NAMED = ("/dev/shm", "/dev/mqueue")  # where shared memory would have a name
 
 
-@pytest.fixture
-def used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
-    """A pool with payloads in all memory, and files for what its few megabytes do not hold."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with Executor(2, memory=4 << 20) as executor:
+class Used:
+    """A pool with payloads in all memory, and in files of this folder what its few megabytes do not hold."""
+
+    def __init__(self, executor: Executor, folder: Path) -> None:
         executor.run_on_workers(int)
-        yield executor
+        self.executor, self.folder = executor, folder
+        self.names_before = self.names()
+        self.kept = fill(executor)
+        found = {f"worker {w.index}": w.pid for w in executor.workers()}
+        self.processes = {"kernel": os.getpid(), "zygote": zygote_client.shared().process.pid, **found}
+
+    def names(self) -> set[str]:
+        folders = [Path(folder) for folder in (*NAMED, self.folder) if Path(folder).is_dir()]
+        return {str(path) for folder in folders for path in folder.iterdir() if "cellmill" in path.name}
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
+    folder = tmp_path_factory.mktemp("private")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        with Executor(2, memory=4 << 20) as executor:
+            yield Used(executor, folder)
 
 
 def fill(executor: Executor) -> list[object]:
@@ -38,11 +54,6 @@ def fill(executor: Executor) -> list[object]:
     sums = [executor.submit(tasks.total_size, [numpy.ones(400_000)] * 1, None) for _ in range(4)]
     assert all(f.result(SECONDS) == 400_000 for f in sums)
     return [f.result(SECONDS) for f in held]
-
-
-def processes(executor: Executor) -> dict[str, int]:
-    found = {f"worker {w.index}": w.pid for w in executor.workers()}
-    return {"kernel": os.getpid(), "zygote": zygote_client.shared().process.pid, **found}
 
 
 def descriptors(pid: int) -> dict[int, str]:
@@ -55,9 +66,8 @@ def descriptors(pid: int) -> dict[int, str]:
     return found
 
 
-def test_no_port(used: Executor) -> None:
+def test_no_port(used: Used) -> None:
     """All sockets of zygote and workers are unnamed pairs; the kernel gets none but those."""
-    kept = fill(used)
     unix = {}
     for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
         row = line.split(None, 7)
@@ -68,54 +78,41 @@ def test_no_port(used: Executor) -> None:
         if Path(f"/proc/net/{name}").exists()
         for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
     }
-    for who, pid in processes(used).items():
+    for who, pid in used.processes.items():
         sockets = {name for name in descriptors(pid).values() if name.startswith("socket:")}
         assert sockets or who == "kernel"
         assert not sockets & internet, who
         if who != "kernel":  # the test runner may have sockets of its own
             assert {unix.get(name, "") for name in sockets} == {""}, who
-    del kept
 
 
-def test_no_name_anywhere(used: Executor, tmp_path: Path) -> None:
-    folders = [Path(f) for f in (*NAMED, tmp_path) if Path(f).is_dir()]
-
-    def names() -> set[str]:
-        return {str(p) for f in folders for p in f.iterdir() if "cellmill" in p.name}
-
-    before = names()
-    kept = fill(used)
-    assert not names() - before
-    assert not list(tmp_path.iterdir())
-    files = [d for pid in processes(used).values() for d in descriptors(pid).values() if str(tmp_path) in d]
+def test_no_name_anywhere(used: Used) -> None:
+    assert not used.names() - used.names_before
+    assert not list(used.folder.iterdir())
+    files = [d for pid in used.processes.values() for d in descriptors(pid).values() if str(used.folder) in d]
     assert files
     assert all(name.endswith(" (deleted)") for name in files)
-    del kept
 
 
-def test_modes_and_links(used: Executor, tmp_path: Path) -> None:
-    kept = fill(used)
+def test_modes_and_links(used: Used) -> None:
     found = set()
-    for pid in processes(used).values():
+    for pid in used.processes.values():
         for fd, name in descriptors(pid).items():
-            if str(tmp_path) in name or "memfd:cellmill" in name:
+            if str(used.folder) in name or "memfd:cellmill" in name:
                 about = os.stat(f"/proc/{pid}/fd/{fd}")
-                found.add(("file" if str(tmp_path) in name else "memory", stat.S_IMODE(about.st_mode)))
+                found.add(("file" if str(used.folder) in name else "memory", stat.S_IMODE(about.st_mode)))
                 assert about.st_nlink == 0
                 assert about.st_uid == os.getuid()
     assert found == {("file", 0o600), ("memory", 0o400)}
-    del kept
 
 
-def test_descriptors_are_close_on_exec(used: Executor) -> None:
-    kept = fill(used)
-    for who, pid in processes(used).items():
+def test_descriptors_are_close_on_exec(used: Used) -> None:
+    for who, pid in used.processes.items():
         for fd, name in descriptors(pid).items():
             ours = "cellmill" in name or name.startswith("anon_inode:") or who != "kernel"
             if fd > 2 and ours:
                 flags = Path(f"/proc/{pid}/fdinfo/{fd}").read_text().split("flags:")[1].split()[0]
                 assert int(flags, 8) & O_CLOEXEC, f"{who}: {name}"
-    del kept
 
 
 def is_written(protection: str) -> bool:
@@ -123,10 +120,9 @@ def is_written(protection: str) -> bool:
     return "w" in protection and protection[3] == "s"
 
 
-def test_a_worker_writes_its_own_memory_only(used: Executor) -> None:
-    kept = fill(used)
+def test_a_worker_writes_its_own_memory_only(used: Used) -> None:
     writable: dict[str, set[int]] = {}
-    for who, pid in processes(used).items():
+    for who, pid in used.processes.items():
         maps = shared_maps(pid)
         writable[who] = {inode for protection, inode, _ in maps if is_written(protection)}
         assert not any("x" in protection for protection, _, _ in maps)
@@ -142,7 +138,6 @@ def test_a_worker_writes_its_own_memory_only(used: Executor) -> None:
     assert not writable["zygote"]
     arenas = {i for _, i, name in shared_maps(os.getpid()) if "arena" in name} & writable["kernel"]
     assert not arenas & (workers[0] | workers[1])
-    del kept
 
 
 def attack() -> tuple[list[str], int]:
@@ -168,10 +163,8 @@ def attack() -> tuple[list[str], int]:
     return ways, len(others)
 
 
-def test_a_hostile_worker(used: Executor) -> None:
-    kept = fill(used)
-    for ways, others in used.run_on_workers(attack):
+def test_a_hostile_worker(used: Used) -> None:
+    for ways, others in used.executor.run_on_workers(attack):
         assert not ways  # no mapping can be made writable, and there is no descriptor to map anew
         assert others >= 2  # the kernel's arena, the other worker's
-    assert used.submit(tasks.double, 1).result(SECONDS) == 2
-    del kept
+    assert used.executor.submit(tasks.double, 1).result(SECONDS) == 2

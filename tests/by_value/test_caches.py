@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,14 @@ from tests.support.told import told
 pytestmark = pytest.mark.usefixtures("notices_anew")
 
 
-def test_what_is_only_read(pool: Executor) -> None:
+@pytest.fixture(scope="module")
+def one() -> Iterator[Executor]:
+    """One worker, which imports all of this once."""
+    with Executor(1) as executor:
+        yield executor
+
+
+def test_what_is_only_read(one: Executor) -> None:
     groups = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyx")}).groupby("b")
     matrix = sparse.csr_matrix(np.eye(3))
     molecule = Chem.MolFromSmiles("C[C@H](N)C(=O)O")
@@ -37,10 +45,10 @@ def test_what_is_only_read(pool: Executor) -> None:
         return len(amidation.RunReactants((molecule, molecule)))
 
     for function in (group, total, describe, products):
-        assert told(lambda f=function: [pool.submit(f, "x").result(SECONDS) for _ in range(3)]) == []  # type: ignore[misc]
+        assert told(lambda f=function: [one.submit(f, "x").result(SECONDS) for _ in range(3)]) == []  # type: ignore[misc]
 
 
-def test_what_is_changed(pool: Executor) -> None:
+def test_what_is_changed(one: Executor) -> None:
     matrix = sparse.lil_matrix(np.eye(3)).tocsr()
     molecule = Chem.MolFromSmiles("CO")
 
@@ -53,15 +61,15 @@ def test_what_is_changed(pool: Executor) -> None:
         return number
 
     for function, variable in ((resize, "matrix"), (name, "molecule")):
-        (text,) = told(lambda f=function: pool.submit(f, 2).result(SECONDS))  # type: ignore[misc]
+        (text,) = told(lambda f=function: one.submit(f, 2).result(SECONDS))  # type: ignore[misc]
         assert f"change {variable}" in text
 
 
-def test_a_compiled_form(pool: Executor) -> None:
+def test_a_compiled_form(one: Executor) -> None:
     """`struct.Struct` is made anew from its format."""
     form = struct.Struct("<Id")
 
     def packed(given: struct.Struct) -> tuple[bytes, bytes]:
         return form.pack(1, 2.0), given.pack(3, 4.0)
 
-    assert pool.submit(packed, form).result(SECONDS) == packed(form)
+    assert one.submit(packed, form).result(SECONDS) == packed(form)

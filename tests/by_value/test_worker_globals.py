@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from cellmill import Executor
 from tests.support.helpers import SECONDS, run_script
+from tests.support.programs import in_parts, of_parts
 
 START = """
 from cellmill import Executor
@@ -29,8 +28,8 @@ def use(x):
 """
 
 
-def test_what_an_initializer_sets(tmp_path: Path) -> None:
-    program = """
+PARTS = {
+    "an initializer": """
 expected = [(6, 9, {"a": 1}, 7, x) for x in range(4)]
 with Executor(2, initializer=load, initargs=(4,)) as ex:
     assert list(ex.map(use, range(4))) == expected
@@ -41,12 +40,10 @@ with Executor(2, initializer=load, initargs=(4,)) as ex:
     ex.restart()
     assert ex.submit(use, 0).result() == (6, 5, {"a": 1}, 7, 0)
 assert (model, table, limit) == (None, {}, 5)
-"""
-    assert run_script(tmp_path, START + program) == ("", "")
-
-
-def test_what_a_call_on_each_worker_sets(tmp_path: Path) -> None:
-    program = """
+print("as asserted")
+""",
+    "a call on each worker": START
+    + """
 def used(x):
     return model
 
@@ -58,8 +55,25 @@ with Executor(2) as ex:
     ex.run_on_workers(loaded)
     assert list(ex.map(used, range(4))) == [[0, 1, 2, 3]] * 4
     assert list(ex.map(use, range(1))) == [(6, 9, {"a": 1}, 7, 0)]
-"""
-    assert run_script(tmp_path, START + program) == ("", "")
+print("as asserted")
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each part prints of one program."""
+    out, err = run_script(tmp_path_factory.mktemp("globals"), START + in_parts(PARTS))
+    assert not err, err
+    return of_parts(out)
+
+
+def test_what_an_initializer_sets(said: dict[str, str]) -> None:
+    assert said["an initializer"] == "as asserted\n"
+
+
+def test_what_a_call_on_each_worker_sets(said: dict[str, str]) -> None:
+    assert said["a call on each worker"] == "as asserted\n"
 
 
 def test_on_clusters_it_is_said() -> None:

@@ -14,7 +14,7 @@ from tests.faults import hostile
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
-CULPRIT, COUNT = 7, 20
+CULPRIT, COUNT = 7, 12
 
 # what dies, and what the error calls the arguments
 SINGLE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -129,8 +129,8 @@ def test_an_item_of_a_batch(pool: Executor, hostile_item: bool) -> None:
 
 def test_many_that_die_in_one_map(pool: Executor) -> None:
     """Two of one chunk, and one of another."""
-    deadly = (3, 17, 50)
-    items = [hostile.DiesWhenMade(i) if i in deadly else i for i in range(80)]
-    results = list(pool.map(hostile.take, items, chunksize=40, return_exceptions=True))
+    deadly = (3, 17, 25)
+    items = [hostile.DiesWhenMade(i) if i in deadly else i for i in range(40)]
+    results = list(pool.map(hostile.take, items, chunksize=20, return_exceptions=True))
     assert [i for i, r in enumerate(results) if isinstance(r, cellmill.WorkerLostError)] == list(deadly)
-    assert [r for r in results if isinstance(r, int)] == [i for i in range(80) if i not in deadly]
+    assert [r for r in results if isinstance(r, int)] == [i for i in range(40) if i not in deadly]

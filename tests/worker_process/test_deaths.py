@@ -130,7 +130,7 @@ def test_blocks_of_the_dead_are_reclaimed(fresh: Executor) -> None:
 
     once()
     before = _mapped()
-    for _ in range(3):
+    for _ in range(2):
         once()
     for _ in range(1500):
         if _mapped() <= before:

@@ -220,10 +220,10 @@ for each in (ex, default_executor()):
 @parallel(batch=True)
 def double(items):
     return [2 * x for x in items]
-gathered = [double(i) for i in range(1000)]
-futures = [ex.submit(pow, i, 2) for i in range(2000)]
+gathered = [double(i) for i in range(300)]
+futures = [ex.submit(pow, i, 2) for i in range(500)]
 futures[-1].add_done_callback(lambda f: print("called", os.getpid() == parent))
-results = ex.map(abs, range(20_000))
+results = ex.map(abs, range(5000))
 async def wait_for(future):
     await future
 parent = os.getpid()
@@ -251,9 +251,9 @@ if pid == 0:
 for each in (ex, default_executor()):
     each.resume()
 passes(pid)
-assert sum(f.result() for f in futures) == sum(i * i for i in range(2000))
-assert [f.result() for f in gathered] == list(range(0, 2000, 2))
-assert list(results) == list(range(20_000))
+assert sum(f.result() for f in futures) == sum(i * i for i in range(500))
+assert [f.result() for f in gathered] == list(range(0, 600, 2))
+assert list(results) == list(range(5000))
 """
     )
     assert sorted(out.splitlines()) == ["<cellmill.Executor local, 2 workers> 8", "called True"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -53,3 +54,21 @@ def test_all_but_what_is_kept_for_the_next_ones(gate: Gate) -> None:
         gate.release()
         busy.result()
         assert numpy.array_equal(executor.submit(tasks.double, kept).result(), 2 * kept)
+
+
+def copied_by_a_collection() -> int:
+    """Bytes of pages that this process has of its own since all garbage is collected, and had not before."""
+
+    def own() -> int:
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_Dirty"))
+
+    before = own()
+    gc.collect()
+    return own() - before
+
+
+def test_a_collection_copies_nothing_of_what_was_imported_before_the_fork() -> None:
+    with Executor(1, preload=["numpy"]) as executor:
+        executor.submit(tasks.double, 1).result()
+        assert executor.submit(copied_by_a_collection).result() < MB

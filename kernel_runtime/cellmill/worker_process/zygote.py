@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import os
 import pickle
@@ -107,6 +108,8 @@ class Zygote:
         try:
             if len(fds) < count:
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            # Collections in the worker pass over what is imported here: they would write to its pages, and copy them.
+            gc.freeze()
             pid = os.fork()
         except OSError as error:
             self.tell("refused", token, error.errno)

@@ -73,6 +73,11 @@ def _set_policy(ex: Executor) -> None:
 # long tests.
 own_cluster = pytest.mark.own_cluster
 
+# Most of what happens on a cluster is the same code on Dask and on Ray: every day it is asked of Ray, and of Dask only
+# where Ray is not installed. Of both are asked the tests of this mark: of what each engine has of its own, as values
+# outside of messages, read-only arrays, lost processes, limits of time, and settings of threads.
+each_cluster = pytest.mark.each_cluster
+
 # A test that is expensive on clusters and asks there of what is the kernel's alone, or of a way that another test goes
 # there: the other backends show it, and on clusters it is one of the long tests.
 same_on_clusters = pytest.mark.same_on_clusters

@@ -24,13 +24,22 @@ if TYPE_CHECKING:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what is not asked of a backend, and until later what others show for clusters; see `abilities`."""
     items[:] = [item for item in items if not _senseless(item)]
+    has_ray = importlib.util.find_spec("ray") is not None
     for item in items:
-        call = getattr(item, "callspec", None)
-        where = call.params.get("backend") if call is not None else None
-        if (where == "ray" and item.get_closest_marker("own_cluster") is not None) or (
-            where in ("dask", "ray") and item.get_closest_marker("same_on_clusters") is not None
-        ):
+        if _later(item, has_ray):
             item.add_marker(pytest.mark.long)
+
+
+def _later(item: pytest.Item, has_ray: bool) -> bool:
+    """Whether another test shows it every day."""
+    call = getattr(item, "callspec", None)
+    where = call.params.get("backend") if call is not None else None
+    marks = {mark.name for mark in item.iter_markers()}
+    if where == "ray":
+        return not marks.isdisjoint({"own_cluster", "same_on_clusters"})
+    if where == "dask":
+        return "same_on_clusters" in marks or (has_ray and marks.isdisjoint({"each_cluster", "own_cluster"}))
+    return False
 
 
 def _senseless(item: pytest.Item) -> bool:

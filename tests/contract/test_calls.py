@@ -15,11 +15,12 @@ import pytest
 import cellmill
 from cellmill import Executor, Retry
 from tests.contract import work
-from tests.contract.abilities import Abilities, later
+from tests.contract.abilities import Abilities, each_cluster, later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
 
+@each_cluster
 def test_value(ex: Executor, backend: str) -> None:
     assert isinstance(ex, concurrent.futures.Executor)
     assert ex.backend == backend
@@ -36,6 +37,7 @@ def test_positions_and_keywords(ex: Executor) -> None:
     assert future.result(SECONDS) == ((1, "b", None), {"fn": 3, "self": 4, "x": [5]})
 
 
+@each_cluster
 def test_an_error_keeps_its_type_and_tells_where(ex: Executor, able: Abilities) -> None:
     error = ex.submit(tasks.fail, "no such thing").exception(SECONDS)
     assert type(error) is LookupError
@@ -173,6 +175,7 @@ def test_a_result_that_takes_longer(ex: Executor, gate: Gate) -> None:
     assert future.result(SECONDS) == 5
 
 
+@each_cluster
 def test_time_limit(ex: Executor, able: Abilities) -> None:
     limited = ex.options(timeout=0.3)
     if not able.concurrent:  # the caller cannot be interrupted; the user is told
@@ -190,6 +193,7 @@ def test_time_limit(ex: Executor, able: Abilities) -> None:
 # -- what runs inside a task
 
 
+@each_cluster
 def test_nested_calls_are_inline(ex: Executor) -> None:
     double = cellmill.parallel(executor=ex)(tasks.double)
 

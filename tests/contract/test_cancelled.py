@@ -16,7 +16,7 @@ from cellmill.diagnostics import blame
 from cellmill.telemetry.schema import VERSION
 from cellmill.views.commands import obey
 from tests.contract import work
-from tests.contract.abilities import later, own_cluster
+from tests.contract.abilities import each_cluster, later, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
@@ -40,6 +40,7 @@ def held(ex: Executor) -> Any:
     ex.resume()
 
 
+@each_cluster
 def test_by_its_future(held: Executor) -> None:
     future = held.submit(work.divided, 7, by=2)
     assert future.cancel()
@@ -91,6 +92,7 @@ def test_by_the_shutdown(another: Callable[..., Executor]) -> None:
         assert "was cancelled by shutdown(cancel_futures=True) of its executor" in _words(future)
 
 
+@each_cluster
 def test_a_map_tells_how_much_was_done(ex: Executor) -> None:
     results = ex.map(tasks.double, range(3000), chunksize=10)
     assert [next(results) for _ in range(1200)] == [2 * i for i in range(1200)]
@@ -117,6 +119,7 @@ def test_the_rest_of_a_map_that_had_begun(ex: Executor) -> None:
     assert 1 <= int(found[1]) <= int(found[2])
 
 
+@each_cluster
 def test_an_item_of_a_batch(held: Executor) -> None:
     f = cellmill.parallel(batch=True, executor=held)(work.halves)
     futures = [f(i) for i in range(300)]

@@ -17,7 +17,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from tests.contract.abilities import elsewhere, later
+from tests.contract.abilities import elsewhere, later, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, prepend_to_path
 from tests.support.told import nothing_told
@@ -79,6 +79,13 @@ KINDS = {
     ),
     "deleted": ("w = {n: n for n in range(9)}", "del w[n]", "sorted(w)"),
 }
+TRAVELLERS = {
+    "list",
+    "large array",
+    "class",
+    "closure",
+    "opaque",
+}  # of each way in which they go to a worker, one
 
 
 @pytest.fixture
@@ -96,7 +103,9 @@ def cell() -> Cell:
 
 @later
 @elsewhere
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in TRAVELLERS else same_on_clusters) for kind in KINDS]
+)
 def test_each_call_sees_the_state_of_its_moment(ex: Executor, cell: Cell, kind: str) -> None:
     define, change, read = KINDS[kind]
     main = cell(f"{define}\ndef f(x): return {read}")
@@ -420,6 +429,7 @@ def test_stores_are_said_at_the_definition(ex: Executor, cell: Cell) -> None:
         cellmill.parallel(executor=ex)(main["add"])
 
 
+@same_on_clusters
 @later
 @elsewhere
 def test_a_costly_look_is_said_once(ex: Executor, cell: Cell) -> None:

@@ -16,7 +16,7 @@ from cellmill.backends import KNOWN
 from cellmill.run_registry import Run
 from cellmill.telemetry.schema import STAGES
 from tests.contract import work
-from tests.contract.abilities import TABLE, Abilities, Refusal, later
+from tests.contract.abilities import TABLE, Abilities, Refusal, each_cluster, later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 
@@ -45,6 +45,7 @@ def test_cancel_what_waits(ex: Executor, gate: Gate, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("ran-*"))
 
 
+@each_cluster
 @later
 def test_cancel_what_runs(ex: Executor, gate: Gate) -> None:
     future, other = ex.submit(work.stay, gate.folder), ex.submit(tasks.double, 3)
@@ -65,6 +66,7 @@ def test_too_late_to_cancel(ex: Executor) -> None:
     assert future.result() == 2
 
 
+@each_cluster
 @later
 def test_stop_of_a_run(ex: Executor, gate: Gate, started: list[Run]) -> None:
     """What the Stop button does to a cell that waits for its map."""
@@ -110,6 +112,7 @@ def test_pause_and_resume(ex: Executor) -> None:
     assert [f.result(SECONDS) for f in futures] == [2 * i for i in range(20)]
 
 
+@each_cluster
 @later
 def test_more_workers_and_fewer(ex: Executor, able: Abilities, gate: Gate) -> None:
     """None is ended in the middle of its task, in whatever order they finish and however often one says how many."""
@@ -183,6 +186,7 @@ def test_stats_of_what_runs(ex: Executor, gate: Gate) -> None:
     concurrent.futures.wait([*held, *queued, *waiting], SECONDS)
 
 
+@each_cluster
 def test_workers(ex: Executor, able: Abilities) -> None:
     places = ex.run_on_workers(work.who)
     found = ex.workers()

@@ -14,7 +14,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import Abilities, elsewhere, later, own_cluster
+from tests.contract.abilities import Abilities, each_cluster, elsewhere, later, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS, comes_down, prepend_to_path
 
@@ -150,6 +150,7 @@ def test_path(ex: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 # -- output
 
 
+@each_cluster
 def test_output(ex: Executor, capfd: pytest.CaptureFixture[str]) -> None:
     """It is there when the result is."""
     capfd.readouterr()

@@ -15,7 +15,7 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import elsewhere, later, own_cluster
+from tests.contract.abilities import each_cluster, elsewhere, later, own_cluster, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import Gate
 from tests.support.waiting import until
@@ -71,6 +71,7 @@ def test_attempts_have_elements_as_they_were(ex: Executor, tmp_path_factory: pyt
     assert list(results) == [2] * 5
 
 
+@each_cluster
 @elsewhere
 def test_what_a_lost_worker_leaves_is_sent_as_it_was(ex: Executor) -> None:
     item = [0]
@@ -119,7 +120,9 @@ def test_what_cannot_be_pickled_fails_at_its_place(ex: Executor) -> None:
 
 
 @own_cluster
-@pytest.mark.parametrize("how", ["list", "generator", "kept", "prefetch"])
+@pytest.mark.parametrize(
+    "how", ["list", *(pytest.param(how, marks=same_on_clusters) for how in ("generator", "kept", "prefetch"))]
+)
 def test_a_map_that_is_not_read_runs_whole(
     another: Callable[..., Executor], tmp_path: Path, how: str
 ) -> None:
@@ -171,7 +174,7 @@ def test_as_much_is_taken_as_fits(ex: Executor, kind: str) -> None:
         (np.full(LARGE, i, dtype=float) for i in taken) if kind == "elements" else (i for i in taken)
     )
     results = ex.map(work.first if kind == "elements" else work.large, given)
-    for read in range(2 * AHEAD):
+    for read in range(AHEAD // 2):
         assert work.first(next(results)) == read if kind == "results" else next(results) == read
         # while chunks grow, results of a size that is not known yet are on their way
         assert next_of(taken) <= read + AHEAD + 10

@@ -13,11 +13,11 @@ import cellmill
 from cellmill import Executor
 from cellmill.history import Runs
 from tests.contract import work
-from tests.contract.abilities import elsewhere, own_cluster
+from tests.contract.abilities import each_cluster, elsewhere, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
-pytestmark = elsewhere
+pytestmark = [elsewhere, each_cluster]
 
 
 def test_only_the_culprit_is_lost(ex: Executor) -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from cellmill import Executor, Retry, parallel
 from tests.contract import work
-from tests.contract.abilities import later
+from tests.contract.abilities import each_cluster, later
 from tests.support import tasks
 from tests.support.helpers import Gate
 
 
+@each_cluster
 @pytest.mark.parametrize("chunksize", [None, 1, 7])
 @pytest.mark.parametrize("ordered", [True, False])
 def test_like_the_builtin(ex: Executor, chunksize: int | None, ordered: bool) -> None:
@@ -101,6 +102,7 @@ def test_retries_of_an_element(ex: Executor, tmp_path_factory: pytest.TempPathFa
 # -- batch=True
 
 
+@each_cluster
 def test_batch(ex: Executor) -> None:
     batch = ex.options(batch=True)
     expected = [x / 2 for x in range(100, 600)]

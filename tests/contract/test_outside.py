@@ -9,11 +9,11 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import outside
+from tests.contract.abilities import each_cluster, outside
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 
-pytestmark = outside
+pytestmark = [outside, each_cluster]
 numpy = pytest.importorskip("numpy")
 
 

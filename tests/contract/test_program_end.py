@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.abilities import Abilities, later, own_cluster, same_on_clusters
+from tests.contract.abilities import Abilities, each_cluster, later, own_cluster, same_on_clusters
 from tests.support.helpers import Gate, start_script
 
 SECONDS = 120.0  # a cluster takes seconds to start and to end
@@ -71,20 +71,49 @@ class Program:
         return len(list(self.folder.iterdir()))
 
 
-def test_what_was_submitted_and_a_map_that_was_not_read_are_finished(
+GO_ON = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+begun = threading.Event()
+
+def go_on(first):
+    begun.wait()
+    while len(list(folder.iterdir())) < 108: time.sleep(0.01)
+    for i in range(first, first + 4): write(i)
+
+for i in range(8): write(i, gate=sys.argv[4])
+results = write.map(range(8, 108))
+threading.Thread(target=go_on, args=[108]).start()
+"""
+GO_ON_IN_POOLS = """
+pool = ThreadPoolExecutor(2)
+for i in range(2): pool.submit(go_on, 112 + 4 * i)
+"""
+
+
+@own_cluster
+def test_what_is_submitted_and_a_map_that_is_not_read_are_finished(
     tmp_path: Path, shared: str, able: Abilities, gate: Gate
 ) -> None:
-    code = "for i in range(8): write(i, gate=sys.argv[4])\nresults = write.map(range(8, 108))"
+    """Threads go on after the last line, and when all else is done: they may call functions that are not parallel.
+
+    Clusters need the standard thread pools themselves: calls made in a pool at the end raise there.
+    """
+    code = GO_ON + ("" if able.outside else GO_ON_IN_POOLS) + "threading._register_atexit(begun.set)\n"
     if not able.concurrent:
         gate.release(8)
     program = Program(tmp_path, shared, able, code, gate.folder)
     program.wait_end()
     gate.release(8)
     err = program.finish()
-    assert program.process.returncode == 0, err
-    assert program.files() == 108
+    assert (program.process.returncode, err) == (0, "")
+    assert sorted(int(file.name) for file in program.folder.iterdir()) == list(
+        range(112 if able.outside else 120)
+    )
 
 
+@each_cluster
 @later
 def test_ctrl_c_ends_it(tmp_path: Path, backend: str, shared: str, able: Abilities, gate: Gate) -> None:
     code = "for i in range(8): write(i, gate=sys.argv[4])"
@@ -116,43 +145,7 @@ def test_a_program_that_ctrl_c_ended_finishes_nothing(
     assert program.files() == 0
 
 
-@own_cluster
-def test_threads_of_the_program_go_on_submitting(tmp_path: Path, shared: str, able: Abilities) -> None:
-    """After its last line, as they may call functions that are not parallel."""
-    code = """
-begun = threading.Event()
-def go_on():
-    begun.wait()
-    for i in range(8): write(i)
-threading.Thread(target=go_on).start()
-threading._register_atexit(begun.set)
-"""
-    program = Program(tmp_path, shared, able, code)
-    err = program.finish()
-    assert (program.process.returncode, err) == (0, "")
-    assert program.files() == 8
-
-
-def test_thread_pools_of_the_program_go_on_submitting(tmp_path: Path, shared: str, able: Abilities) -> None:
-    if able.outside:
-        pytest.skip("clusters need the standard thread pools themselves: calls made there at the end raise")
-    code = """
-from concurrent.futures import ThreadPoolExecutor
-begun = threading.Event()
-def go_on(i):
-    begun.wait()
-    write(i)
-pool = ThreadPoolExecutor(2)
-for i in range(8): pool.submit(go_on, i)
-threading._register_atexit(begun.set)
-"""
-    program = Program(tmp_path, shared, able, code)
-    err = program.finish()
-    assert (program.process.returncode, err) == (0, "")
-    assert program.files() == 8
-
-
-@own_cluster
+@same_on_clusters
 @later
 def test_a_map_that_was_begun_does_not_hold_up_the_end(tmp_path: Path, shared: str, able: Abilities) -> None:
     """The rest cannot be read any more, whether a variable still refers to it or not."""
@@ -175,9 +168,10 @@ with cellmill.Executor(workers, backend=backend) as ex:
 """
 
 
+@each_cluster
 @pytest.mark.parametrize("backend", ["local", "threads", "inline", "dask"], indirect=True, scope="session")
-def test_what_the_globals_have_ends_as_without_it(tmp_path: Path, backend: str, able: Abilities) -> None:
-    """A file that the program has not closed is written to its end. On Ray as on Dask: its own cluster takes long."""
-    program = Program(tmp_path, backend, able, OPEN_FILE)
+def test_what_the_globals_have_ends_as_without_it(tmp_path: Path, shared: str, able: Abilities) -> None:
+    """A file that the program has not closed is written to its end. On Ray as on Dask."""
+    program = Program(tmp_path, shared, able, OPEN_FILE)
     assert program.finish() == ""
     assert (program.folder / "open").read_text() == "all of it"

@@ -12,12 +12,12 @@ import pytest
 import cellmill
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import each_cluster, elsewhere
 from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
 pytestmark = elsewhere
-SIZES = [1, 1_000, 50_000]
+SIZES = [1, 1_000, pytest.param(50_000, marks=each_cluster)]
 
 
 def made(size: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor
-from tests.contract.abilities import later
+from tests.contract.abilities import each_cluster, later
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -21,6 +21,7 @@ def lent(ex: Executor) -> Iterator[Executor]:
     assert ex.options(resources={"gpu": 1}, memory="4GB").submit(tasks.double, 1).result(SECONDS) == 2
 
 
+@each_cluster
 def test_totals(lent: Executor) -> None:
     assert lent.resources == {"gpu": 1, "memory": 4 * 10**9}
     asking = lent.options(resources={"gpu": 0.5}, memory="1GB")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
-from tests.contract.abilities import elsewhere, own_cluster, same_on_clusters
+from tests.contract.abilities import each_cluster, elsewhere, own_cluster
 from tests.support.helpers import SECONDS
 
 
@@ -45,6 +45,7 @@ def chemistry(_: Any = None) -> tuple[str, bool, bool]:
     return rdBase.LogStatus(), Chem.GetUseLegacyStereoPerception(), rdDepictor.GetPreferCoordGen()
 
 
+@each_cluster
 def test_decimal_context(ex: Executor) -> None:
     outside = precision()
     with decimal.localcontext() as context:
@@ -61,9 +62,14 @@ def test_decimal_context(ex: Executor) -> None:
     assert list(ex.map(precision, range(10))) == [outside] * 10
 
 
-@same_on_clusters
+@pytest.mark.parametrize(
+    "backend",
+    ["threads", *(pytest.param(name, marks=pytest.mark.long) for name in ("local", "dask", "ray"))],
+    indirect=True,
+    scope="session",
+)
 def test_configuration_of_scikit_learn(ex: Executor) -> None:
-    """Its import takes each worker seconds; to clusters it travels as the settings of NumPy and decimals do."""
+    """Its import takes each process seconds. Each thread has one of its own, to which it travels as to a process."""
     sklearn = pytest.importorskip("sklearn")
     outside = output_of_estimators()
     with sklearn.config_context(transform_output="pandas"):
@@ -129,6 +135,7 @@ def test_the_folder_of_tempfile_and_the_time_limit_of_sockets(
     assert ex.submit(new_files_and_sockets).result(SECONDS) == outside
 
 
+@each_cluster
 def test_numpy_errors(ex: Executor) -> None:
     numpy = pytest.importorskip("numpy")
     outside = over()

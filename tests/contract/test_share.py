@@ -11,7 +11,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, PayloadError
-from tests.contract.abilities import Abilities, elsewhere, outside
+from tests.contract.abilities import Abilities, each_cluster, elsewhere, outside
 from tests.support import sharing
 from tests.support.helpers import SECONDS, comes_down
 from tests.support.sharing import Heavy, Model
@@ -25,6 +25,7 @@ def model(tmp_path: Path) -> Model:
     return Model(tmp_path, numpy.arange(MB // 8, dtype=float))
 
 
+@each_cluster
 def test_the_object_itself(ex: Executor, able: Abilities, model: Model) -> None:
     shared = cellmill.share(model)
     assert ex.submit(sharing.kinds, [shared, (1, shared)], {"a": shared}, key=shared).result(SECONDS) == [
@@ -68,6 +69,7 @@ def test_what_does_not_come_back(ex: Executor, tmp_path: Path) -> None:
                 ex.submit(sharing.who, shared).result(SECONDS)
 
 
+@each_cluster
 @outside
 def test_it_leaves_the_store(ex: Executor, model: Model) -> None:
     keeper = ex._backend.keeper  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.contract.abilities import own_cluster
+from tests.contract.abilities import same_on_clusters
 from tests.support.helpers import run_script
 
 HEAD = """
@@ -36,7 +36,7 @@ def told(folder: Path, backend: str, body: str) -> list[str]:
     return [line for line in err.splitlines() if line.startswith("cellmill: ")]
 
 
-@own_cluster
+@same_on_clusters
 def test_a_failure_not_asked_for_is_told_once_and_no_other(tmp_path: Path, shared: str) -> None:
     """Of one function 7 were not asked for, and several were asked for or handled."""
     body = """

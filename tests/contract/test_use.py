@@ -11,7 +11,7 @@ from typing import Any
 import cellmill
 from cellmill import Executor
 from cellmill.views.sections.workers import WorkersSection
-from tests.contract.abilities import Abilities, elsewhere, later
+from tests.contract.abilities import Abilities, each_cluster, elsewhere, later
 from tests.support.waiting import until
 
 BLOCK = 600 << 20  # more than a worker has that has imported what the tests before did
@@ -37,6 +37,7 @@ def workers(executor: Executor) -> list[Any]:
     return found
 
 
+@each_cluster
 @elsewhere
 def test_memory_of_workers_and_functions(ex: Executor, able: Abilities, tmp_path: Path) -> None:
     gate = tmp_path / "gate"

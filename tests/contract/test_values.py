@@ -13,13 +13,14 @@ import cellmill
 from cellmill import Executor, PayloadError
 from cellmill.magics.body import TaskBody
 from tests.contract import work
-from tests.contract.abilities import Abilities, elsewhere
+from tests.contract.abilities import Abilities, each_cluster, elsewhere
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
 MEGABYTE = 10**6
 
 
+@each_cluster
 def test_arrays_in_and_out(ex: Executor) -> None:
     numpy = pytest.importorskip("numpy")
     array = numpy.arange(MEGABYTE // 8)
@@ -52,6 +53,7 @@ def test_arrays_the_caller_writes_to(ex: Executor) -> None:
     assert [float(f.result(SECONDS)) for f in futures] == list(range(10))
 
 
+@each_cluster
 @pytest.mark.parametrize(
     "value", [b"x" * MEGABYTE, "y" * MEGABYTE, list(range(100_000)), bytearray(MEGABYTE)]
 )

@@ -6,11 +6,15 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import each_cluster, elsewhere
 from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
-SIZES = [5, 500, 1_000, 5_000, 20_000, 300_000, 3_000_000]  # of 8 bytes each
+SIZES = [  # of 8 bytes each
+    *(5, 500, 1_000, 5_000, 20_000),
+    pytest.param(300_000, marks=each_cluster),
+    pytest.param(3_000_000, marks=pytest.mark.long),
+]
 
 
 @pytest.mark.parametrize("size", SIZES)

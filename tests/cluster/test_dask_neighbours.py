@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import socket
@@ -24,7 +25,7 @@ from cellmill import Executor, TaskTimeoutError, WorkerLostError
 from cellmill.backends.cluster import clocks
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
-from tests.support.dasks import local_cluster
+from tests.support.dasks import all_there, lent, local_cluster
 from tests.support.helpers import SECONDS, Gate, prepend_to_path
 from tests.support.waiting import until
 
@@ -53,17 +54,14 @@ platform.python_version_tuple = lambda: ("3", "2", "1")
 
 
 @pytest.fixture
-def client() -> Iterator[Any]:
-    """A cluster that Cellmill did not start, without workers."""
-    with (
-        local_cluster(n_workers=0, threads_per_worker=3, host="127.0.0.1") as made,
-        distributed.Client(made, set_as_default=False) as client,
-    ):
+def empty() -> Iterator[Any]:
+    """A client of a cluster that Cellmill did not start, without workers."""
+    with lent(n_workers=0, host="127.0.0.1") as client:
         yield client
 
 
 @pytest.fixture
-def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
+def worker(empty: Any, tmp_path: Path) -> Iterator[StartWorker]:
     """Start a process that is a worker of the cluster; its address. ``site``: code that runs when it starts."""
     started: list[subprocess.Popen[bytes]] = []
 
@@ -71,7 +69,7 @@ def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "sitecustomize.py").write_text(site)
-        program = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
+        program = [sys.executable, "-m", "distributed.cli.dask_worker", empty.scheduler.address]
         program += ["--name", name, "--no-dashboard", "--local-directory", str(folder), *options]
         if not {"--nthreads"} & set(options):
             program += ["--nthreads", "1"]
@@ -87,8 +85,8 @@ def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
                     start_new_session=True,
                 )
             )
-        client.wait_for_workers(len(started), timeout=2 * SECONDS)
-        workers = client.scheduler_info(n_workers=-1)["workers"]
+        empty.wait_for_workers(len(started), timeout=2 * SECONDS)
+        workers = empty.scheduler_info(n_workers=-1)["workers"]
         return next(str(address) for address, told in workers.items() if told["name"] == name)
 
     yield start
@@ -102,10 +100,13 @@ def worker(client: Any, tmp_path: Path) -> Iterator[StartWorker]:
 
 
 @pytest.fixture
+def client(threads: Any) -> Any:
+    return all_there(threads)
+
+
+@pytest.fixture
 def address(client: Any) -> str:
     """Of a worker of the cluster: a process of three threads, with a nanny."""
-    client.cluster.scale(1)
-    client.wait_for_workers(1, timeout=2 * SECONDS)
     (found,) = client.scheduler_info(n_workers=-1)["workers"]
     return str(found)
 
@@ -125,22 +126,22 @@ def _greeted() -> int:
 
 
 def test_workers_that_cannot_run_packs_are_left_alone(
-    client: Any, worker: StartWorker, tmp_path: Path
+    empty: Any, worker: StartWorker, tmp_path: Path
 ) -> None:
     """One without Cellmill and one of other versions: they keep what others have there, and are named."""
     without = worker("without", "--no-nanny", "--nthreads", "2", site=WITHOUT)
     other = worker("other", "--no-nanny", site=OTHER)
-    pids = {str(address): pid for address, pid in client.run(os.getpid).items()}
-    data = client.scatter([1, 2], workers=[without]) + client.scatter([3, 4], workers=[other])
+    pids = {str(address): pid for address, pid in empty.run(os.getpid).items()}
+    data = empty.scatter([1, 2], workers=[without]) + empty.scatter([3, 4], workers=[other])
     with (
         heard(),
-        Executor(backend=client) as unusable,
+        Executor(backend=empty) as unusable,
         pytest.raises(WorkerLostError, match=r"import Cellmill|same versions"),
     ):
         unusable.submit(os.getpid).result(SECONDS)
     fit = worker("fit", "--no-nanny")
-    with heard() as said, Executor(backend=client, initializer=os.getpid) as ex:
-        assert set(ex.map(tasks.pid, range(100))) == {client.run(os.getpid, workers=[fit])[fit]}
+    with heard() as said, Executor(backend=empty, initializer=os.getpid) as ex:
+        assert set(ex.map(tasks.pid, range(100))) == {empty.run(os.getpid, workers=[fit])[fit]}
         until(lambda: ex.stats().workers == 1)
     found = [text for text in said if "leaves the worker" in text]
     assert len(found) == 2  # one for each process, however many threads it has
@@ -151,10 +152,10 @@ def test_workers_that_cannot_run_packs_are_left_alone(
     log = (tmp_path / "without" / "log").read_text()
     assert "Compute Failed" in log  # of the greeting, as of any task that fails
     assert "Exception while handling" not in log
-    assert client.run(_greeted, workers=[other]) == {other: 0}  # no settings went there
+    assert empty.run(_greeted, workers=[other]) == {other: 0}  # no settings went there
     assert [future.result(SECONDS) for future in data] == [1, 2, 3, 4]
-    assert {**pids, fit: pids.get(fit)}.keys() == client.scheduler_info(n_workers=-1)["workers"].keys()
-    assert {a: p for a, p in client.run(os.getpid).items() if a in pids} == pids
+    assert {**pids, fit: pids.get(fit)}.keys() == empty.scheduler_info(n_workers=-1)["workers"].keys()
+    assert {a: p for a, p in empty.run(os.getpid).items() if a in pids} == pids
 
 
 @pytest.mark.parametrize("how", ["not allowed", "others are there", "on another machine"])
@@ -198,6 +199,8 @@ def test_a_process_may_be_ended_where_nobody_else_is(
 ) -> None:
     ours = Gate(_folder(tmp_path, "ours"))
     pid = client.run(os.getpid)[address]
+    gc.collect()  # what tests before have there
+    until(lambda: not any(client.has_what().values()))
     with Executor(backend=client, end_workers=True) as ex:
         beside = ex.submit(_counted, ours.folder)
         ours.wait_started()
@@ -223,18 +226,17 @@ def _counted(folder: str) -> int:
     return number
 
 
-@pytest.mark.parametrize("processes", [True, False])
-def test_each_thread_has_its_own_value(processes: bool) -> None:
+@pytest.mark.parametrize("way", ["of one process", "of the kernel"])
+def test_each_thread_has_its_own_value(threads: Any, way: str) -> None:
     """Of threads that share a process, and with one lane that any of them may serve."""
-    threads = {
-        True: {"n_workers": 1, "threads_per_worker": 3},
-        False: {"n_workers": 3, "threads_per_worker": 1},
-    }
-    with local_cluster(**threads[processes], processes=processes) as cluster:
+    with contextlib.ExitStack() as stack:
+        cluster = all_there(threads).cluster
+        if way == "of the kernel":
+            cluster = stack.enter_context(local_cluster(n_workers=3, threads_per_worker=1, processes=False))
         for lanes in (1, 3):
             with Executor(lanes, backend=cluster) as ex:
                 threads_of = [ex.submit(_use, i).result(SECONDS) for i in range(30)]
-                threads_of += [future.result(SECONDS) for future in [ex.submit(_use, i) for i in range(300)]]
+                threads_of += [future.result(SECONDS) for future in [ex.submit(_use, i) for i in range(150)]]
                 assert len(set(threads_of)) <= 3
 
 
@@ -320,19 +322,22 @@ def _load() -> None:
 def test_settings_of_a_workers_own_hold_in_tasks(client: Any, address: str, tmp_path: Path) -> None:
     """Those that travel to no process of others: RDKit's, the folder of tempfile, the time limit of sockets."""
     pytest.importorskip("rdkit.Chem")
-    client.run(_set, str(tmp_path))
-    with Executor(backend=client) as ex:
-        assert ex.run_on_workers(_set_here) == [(str(tmp_path), 7.5, False)] * 3
-        assert set(ex.map(_set_here, range(20))) == {(str(tmp_path), 7.5, False)}
-    assert client.run(_set_here)[address] == (str(tmp_path), 7.5, False)
+    client.run(_set, str(tmp_path), 7.5, False)
+    try:
+        with Executor(backend=client) as ex:
+            assert ex.run_on_workers(_set_here) == [(str(tmp_path), 7.5, False)] * 3
+            assert set(ex.map(_set_here, range(20))) == {(str(tmp_path), 7.5, False)}
+        assert client.run(_set_here)[address] == (str(tmp_path), 7.5, False)
+    finally:
+        client.run(_set, None, None, True)
 
 
-def _set(folder: str) -> None:
+def _set(folder: str | None, seconds: float | None, legacy: bool) -> None:
     from rdkit import Chem
 
     tempfile.tempdir = folder
-    socket.setdefaulttimeout(7.5)
-    Chem.SetUseLegacyStereoPerception(False)
+    socket.setdefaulttimeout(seconds)
+    Chem.SetUseLegacyStereoPerception(legacy)
 
 
 def _set_here(_: Any = None) -> tuple[str | None, float | None, bool]:

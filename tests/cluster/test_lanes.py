@@ -34,6 +34,7 @@ class Threads:
     where = "the threads of a test"
     owns = True
     refills = True
+    keeps = True
     spares = 0
 
     def __init__(self, run: Callable[[list[Any]], Any] = entry.run) -> None:

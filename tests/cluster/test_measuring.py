@@ -4,6 +4,7 @@ same number here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Hashable, Iterator
@@ -19,6 +20,7 @@ from cellmill.backends.cluster.remote.measure import Answer
 from cellmill.telemetry.usage import Point
 from cellmill.views.sections.workers import WorkersSection
 from tests.support import tasks
+from tests.support.dasks import all_there, lent
 from tests.support.helpers import SECONDS, Gate
 from tests.support.waiting import until
 
@@ -31,7 +33,7 @@ class FarAway:
 
     name = "far-away"
     where = "a machine far away"
-    owns = refills = True
+    owns = refills = keeps = True
     spares = 0
 
     def __init__(self, pid: int) -> None:
@@ -108,23 +110,20 @@ def points(executor: Executor) -> list[Point]:
     return use.points(0)
 
 
-@pytest.fixture(params=[True, False], ids=["of its own", "the kernel's"])
+@pytest.fixture(params=["of its own", "the kernel's"])
 def threads_of_a_process(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    """A worker of Dask with two threads, in a process of its own, or in the kernel's."""
-    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
-    quiet = {
-        "dashboard_address": "127.0.0.1:0",
-        "scheduler_kwargs": {"dashboard": False},
-        "silence_logs": 50,
-    }
-    with distributed.LocalCluster(1, threads_per_worker=2, processes=request.param, **quiet) as cluster:
-        with Executor(backend=cluster) as executor:
+    """A worker of Dask with three threads, in a process of its own, or in the kernel's."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "of its own":
+            client = all_there(request.getfixturevalue("threads"))
+        else:
+            client = stack.enter_context(lent(n_workers=1, threads_per_worker=3, processes=False))
+        with Executor(backend=client.cluster) as executor:
             yield executor
             executor._backend.profiling.switch(True)  # type: ignore[union-attr]
             until(lambda: any(client_of(executor).run(samplers).values()))
-        with distributed.Client(cluster, set_as_default=False) as client:
-            assert list(client.run(metrics_of).values()) == [[]]  # nothing of ours is left
-            until(lambda: not any(client.run(samplers).values()))
+        assert list(client.run(metrics_of).values()) == [[]]  # nothing of ours is left
+        until(lambda: not any(client.run(samplers).values()))
 
 
 def client_of(executor: Executor) -> Any:
@@ -144,20 +143,21 @@ def test_threads_of_one_process_have_its_memory_once(
     threads_of_a_process: Executor, gate: Gate, request: pytest.FixtureRequest
 ) -> None:
     executor = threads_of_a_process
-    held = [executor.submit(tasks.hold, gate.folder, i) for i in range(2)]
-    gate.wait_started(2)
-    until(lambda: [worker["state"] for worker in state_of(executor)["workers"]] == ["busy", "busy"])
+    held = [executor.submit(tasks.hold, gate.folder, i) for i in range(3)]
+    gate.wait_started(3)
+    until(lambda: [worker["state"] for worker in state_of(executor)["workers"]] == ["busy"] * 3)
     if "kernel" in request.node.name:
         until(lambda: len(points(executor)) > 5)
         assert all(worker["memory"] is None for worker in state_of(executor)["workers"])
         assert all(point.memory != point.memory for point in points(executor))
     else:
-        first, second = until(lambda: (ws := state_of(executor)["workers"])[0]["memory"] and ws)
+        first, second, third = until(lambda: (ws := state_of(executor)["workers"])[0]["memory"] and ws)
         assert (second["shares"], second["memory"], second["cpu"]) == (first["index"], None, None)
+        assert (third["shares"], third["memory"], third["cpu"]) == (first["index"], None, None)
         assert first["shares"] is None
         told = until(lambda: [point for point in points(executor) if point.memory == point.memory])
         assert told[-1].memory == pytest.approx(first["memory"], rel=0.1)
-        assert told[-1].busy == 2
+        assert told[-1].busy == 3
         assert executor._backend.use.peaks(None) == {}  # type: ignore[union-attr]
-    gate.release(2)
-    assert [future.result(SECONDS) for future in held] == [0, 1]
+    gate.release(3)
+    assert [future.result(SECONDS) for future in held] == [0, 1, 2]

@@ -20,8 +20,9 @@ from cellmill import Executor
 from cellmill.backends.cluster.engines.ray import RayEngine, find
 from cellmill.process_context.process_tree import descendants
 from tests.support import tasks
-from tests.support.helpers import Gate, start_script
+from tests.support.helpers import Gate, comes_down, start_script
 from tests.support.rays import OwnRay, bridges, left_of, processes
+from tests.support.staying import make, objects_of_ray
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 
@@ -127,15 +128,19 @@ def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
         lambda: own_ray.actors == pids(own) and len(own.workers()) == 2,
         "the workers are not there",
     )
-    before, others = own_ray.actors, bridges()
+    before, others, objects = own_ray.actors, bridges(), own.submit(objects_of_ray).result(SECONDS)
     with Executor(1, backend=own_ray.backend) as guest:
         assert guest.submit(tasks.double, 21).result(SECONDS) == 42
         ours = own_ray.actors - before
         assert guest.submit(tasks.pid).result(SECONDS) in ours
         (second,) = bridges() - others
+        kept = guest.submit(make, 3)
+        kept.exception(SECONDS)
+    assert (kept.result()[1] == 3).all()  # it came at the end
     assert not left_of({second, *ours}, 10)
     assert before == own_ray.actors
     assert own.submit(tasks.double, 5).result(SECONDS) == 10
+    assert comes_down(lambda: own.submit(objects_of_ray).result(SECONDS), objects)
 
 
 def test_an_address_without_a_server() -> None:

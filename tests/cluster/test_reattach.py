@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from cellmill.backends.cluster.left.keeping import Block
 from cellmill.backends.cluster.left.reattaching import LeftBehind
 from cellmill.magics.loop_body import Finished, LoopBody, Terms, loop_function
 from tests.support import tasks
-from tests.support.dasks import local_cluster
+from tests.support.dasks import all_there
 from tests.support.helpers import Gate, prepend_to_path
 from tests.support.waiting import until
 
@@ -53,11 +52,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@pytest.fixture
+def address(processes: Any) -> str:
     """A scheduler that ends with none of the kernels, and two workers."""
-    with local_cluster(n_workers=2, threads_per_worker=1) as made:
-        yield str(made.scheduler_address)
+    return str(all_there(processes).cluster.scheduler_address)
 
 
 def _left(address: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +11,20 @@ import pytest
 
 from cellmill import Executor, Future
 from tests.support import tasks
-from tests.support.dasks import local_cluster
+from tests.support.dasks import all_there
 from tests.support.helpers import Gate, comes_down
 from tests.support.rays import OwnRay
-from tests.support.staying import BYTES, Traffic, change, join, last_of, make, make_again, sum_of
+from tests.support.staying import (
+    BYTES,
+    Traffic,
+    change,
+    join,
+    last_of,
+    make,
+    make_again,
+    objects_of_ray,
+    sum_of,
+)
 from tests.support.waiting import until
 
 pytest.importorskip("numpy")
@@ -33,41 +42,17 @@ class Borrowed:
 
 
 @pytest.fixture(scope="module")
-def dask() -> Iterator[Borrowed]:
-    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
-    with (
-        local_cluster(n_workers=2, threads_per_worker=1) as made,
-        distributed.Client(made, set_as_default=False) as client,
-        Executor(backend=client) as executor,
-    ):
+def dask(processes: Any) -> Iterator[Borrowed]:
+    client = all_there(processes)
+    with Executor(backend=client) as executor:
         until(lambda: executor.stats().workers == 2)
         yield Borrowed(executor, lambda: sum("cellmill-value" in str(key) for key in client.who_has()), True)
 
 
-def _objects() -> int:
-    """How many values Ray has in its object store; asked by a task, which is connected to it."""
-    from ray._private.internal_api import memory_summary
-
-    found = re.search(r"Plasma memory usage \d+ MiB, (\d+) objects", memory_summary(stats_only=True))
-    assert found is not None
-    return int(found[1])
-
-
-@pytest.fixture(scope="module")
-def ray(own_ray: OwnRay) -> Iterator[Borrowed]:
-    """Two more actors; when they have gone nothing of theirs is in Ray's object store."""
-
-    def count() -> int:
-        return int(own_ray.executor.submit(_objects).result(SECONDS))
-
-    before = count()
-    with Executor(2, backend=own_ray.backend, actor={"num_cpus": 0}) as executor:
-        until(lambda: executor.stats().workers == 2)
-        yield Borrowed(executor, count, False)
-        kept = executor.submit(make, 3)
-        kept.exception(SECONDS)
-    assert (kept.result()[1] == 3).all()  # it came at the end
-    assert comes_down(count, before)
+@pytest.fixture
+def ray(own_ray: OwnRay, on_ray: Executor) -> Borrowed:
+    until(lambda: on_ray.stats().workers == 2)
+    return Borrowed(on_ray, lambda: int(own_ray.executor.submit(objects_of_ray).result(SECONDS)), False)
 
 
 @pytest.fixture(params=["dask", "ray"])

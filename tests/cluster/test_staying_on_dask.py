@@ -15,7 +15,7 @@ import pytest
 from cellmill import DependencyError, Executor, PayloadError, WorkerLostError
 from cellmill.backends.cluster.engines.dask_values import HeldByDask
 from tests.support import tasks
-from tests.support.dasks import local_cluster
+from tests.support.dasks import all_there, local_cluster
 from tests.support.helpers import SECONDS, Gate, comes_down, start_script
 from tests.support.staying import BYTES, Traffic, make, sum_of
 from tests.support.waiting import until
@@ -24,19 +24,14 @@ distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[d
 numpy = pytest.importorskip("numpy")
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        local_cluster(n_workers=2, threads_per_worker=1) as made,
-        distributed.Client(made, set_as_default=False) as client,
-    ):
-        yield client
+@pytest.fixture
+def client(processes: Any) -> Any:
+    return all_there(processes)
 
 
 @pytest.fixture
 def ex(client: Any) -> Iterator[Executor]:
     """On the cluster by its client, with both workers; afterwards nothing is left there."""
-    client.wait_for_workers(2, timeout=SECONDS)
     theirs = client.scatter([1, 2], hash=False)
     before = set(client.who_has())
     with Executor(backend=client) as executor:
@@ -154,7 +149,7 @@ def test_it_can_be_switched_off_and_asked_for(client: Any) -> None:
     with Executor(backend=client, proxies=False) as ex, Traffic(ex) as passed:
         assert ex.submit(sum_of, ex.submit(make, 2)).result(SECONDS)[0] == 2 * BYTES
     assert passed.bytes > BYTES
-    with Executor(2, backend="dask", proxies="workers", proxy_above="1kB") as ex, Traffic(ex) as passed:
+    with Executor(1, backend="dask", proxies="workers", proxy_above="1kB") as ex, Traffic(ex) as passed:
         assert ex.submit(sum_of, ex.submit(make, 2)).result(SECONDS)[0] == 2 * BYTES
         assert passed.bytes < BYTES // 2
         begun = time.monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,12 +21,10 @@ numpy = pytest.importorskip("numpy")
 SECONDS = 120.0  # longest wait; a worker of Ray takes seconds to start, on a busy machine many
 
 
-@pytest.fixture(scope="module")
-def ex(own_ray: OwnRay) -> Iterator[Executor]:
-    """Two more actors."""
-    with Executor(2, backend=own_ray.backend, actor={"num_cpus": 0}) as executor:
-        until(lambda: executor.stats().workers == 2)
-        yield executor
+@pytest.fixture
+def ex(on_ray: Executor) -> Executor:
+    until(lambda: on_ray.stats().workers == 2)
+    return on_ray
 
 
 def test_values_outlive_their_actor(ex: Executor) -> None:
@@ -40,6 +37,7 @@ def test_values_outlive_their_actor(ex: Executor) -> None:
     assert (made.result(SECONDS)[1] == 4).all()
 
 
+@pytest.mark.long
 def test_values_outlive_a_time_limit(ex: Executor, gate: Gate) -> None:
     made = [ex.submit(make, i) for i in range(4)]
     for future in made:
@@ -51,8 +49,8 @@ def test_values_outlive_a_time_limit(ex: Executor, gate: Gate) -> None:
 
 
 def test_nothing_can_be_left_there(own_ray: OwnRay) -> None:
-    """Results that outlive the kernel are for clusters of Dask; on Ray the name is refused."""
+    """Results that outlive the kernel are for clusters of Dask: on Ray the name is refused, at once."""
     with pytest.raises(UsageError, match="name= keeps results on clusters of Dask"):
-        Executor(1, backend=own_ray.backend, name="screen")
+        Executor(1, backend="ray:127.0.0.1:9", name="screen")
     with pytest.raises(UsageError, match="results are left on clusters of Dask"):
         cellmill.reattach("screen", backend=own_ray.backend)

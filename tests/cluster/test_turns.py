@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from cellmill import Executor
 from cellmill.backends.cluster.remote import turns as module
 from cellmill.backends.cluster.remote.turns import Turn, Turns
 from tests.support import tasks
-from tests.support.dasks import local_cluster
+from tests.support.dasks import all_there
 from tests.support.helpers import SECONDS, Gate, start_script
 from tests.support.waiting import until
 
@@ -223,16 +222,12 @@ with Executor(backend=address) as ex:
 """
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+@pytest.fixture
+def client(threads: Any) -> Any:
     """Of a cluster that Cellmill did not start: one process with three threads."""
-    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
-    with (
-        local_cluster(n_workers=1, threads_per_worker=3) as made,
-        distributed.Client(made, set_as_default=False) as client,
-    ):
-        client.run(_load)
-        yield client
+    client = all_there(threads)
+    client.run(_load)
+    return client
 
 
 def _load() -> None:
@@ -256,7 +251,7 @@ def test_two_kernels_in_folders_of_their_own(client: Any, tmp_path: Path, own: s
     started = []
     for name in ("cellmill_of_one", "cellmill_of_two"):
         (tmp_path / name).mkdir()
-        arguments = [client.scheduler.address, name, "6", own]
+        arguments = [client.scheduler.address, name, "3", own]
         started.append(start_script(tmp_path / name, KERNEL, *arguments, stdin=-1))
     with started[0], started[1]:
         for each in started:

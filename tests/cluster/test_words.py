@@ -7,6 +7,7 @@ import signal
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from cellmill.backends.cluster import pool
 from cellmill.magics.control import restarted
 from cellmill.magics.status import Status
 from tests.support import tasks
+from tests.support.dasks import all_there
 from tests.support.helpers import SECONDS, start_script
 from tests.support.waiting import until
 
@@ -31,6 +33,7 @@ def test_why_speaks_of_a_cluster_without_workers_and_a_limit_of_what_is_certain(
         Executor(backend=empty) as ex,
     ):
         waiting = ex.submit(tasks.double, 4)
+        assert ex.stats().workers == 0
         told = str(ex._backend.observer.tasks.why(waiting._ticket))  # type: ignore[union-attr]
         assert told.startswith(f"The Dask cluster at {empty.scheduler_address} has no worker: ")
         assert "%cellmill" not in told
@@ -43,16 +46,9 @@ def test_why_speaks_of_a_cluster_without_workers_and_a_limit_of_what_is_certain(
         assert "all that it had started" not in str(limit.value)
 
 
-def test_status_and_restart_say_whose_the_workers_are() -> None:
-    with (
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=2,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as lent,
-        Executor(backend=lent) as ex,
-    ):
+def test_status_and_restart_say_whose_the_workers_are(threads: Any) -> None:
+    lent = all_there(threads).cluster
+    with Executor(backend=lent) as ex:
         cellmill.set_default_executor(ex)
         processes = set(ex.run_on_workers(tasks.pid))
         shown = repr(Status.now())
@@ -61,12 +57,12 @@ def test_status_and_restart_say_whose_the_workers_are() -> None:
         assert f"  {address} thread 0" in shown
         assert f"{address} thread 1</td>" in Status.now()._repr_html_()
         assert " threads" in shown
-        used = r"idle +\d+ +0 +2 +[\d.]+ MB of [\d.]+ [GT]B"
-        row = rf"{used}  {address} thread 0\n.* idle +\d+ +0 +2 +with \d+  {address} thread 1"
+        used = r"idle +\d+ +0 +3 +[\d.]+ MB of [\d.]+ [GT]B"
+        row = rf"{used}  {address} thread 0\n.* idle +\d+ +0 +3 +with \d+  {address} thread 1"
         until(lambda: re.search(row, repr(Status.now())))
         ex.restart()
         assert restarted(ex).startswith(
-            f"set 2 workers of the Dask cluster at {lent.scheduler_address} up anew: "
+            f"set 3 workers of the Dask cluster at {lent.scheduler_address} up anew: "
         )
         assert set(ex.run_on_workers(tasks.pid)) == processes
         cellmill.set_default_executor(None)
@@ -150,6 +146,7 @@ def test_it_is_said_too_when_the_last_worker_has_left(monkeypatch: pytest.Monkey
         distributed.LocalCluster(
             n_workers=1,
             threads_per_worker=1,
+            processes=False,
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
         ) as lent,

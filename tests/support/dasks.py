@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 
 def local_cluster(**options: Any) -> Any:
@@ -12,3 +16,20 @@ def local_cluster(**options: Any) -> Any:
     return LocalCluster(
         dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False}, silence_logs=50, **options
     )
+
+
+@contextlib.contextmanager
+def lent(**options: Any) -> Iterator[Any]:
+    """A client of such a cluster."""
+    distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+    with (
+        local_cluster(**options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def all_there(client: Any) -> Any:
+    """The same client, once its cluster has its workers: a test before may have ended one."""
+    client.wait_for_workers(len(client.cluster.worker_spec), timeout=60)
+    return client

@@ -74,6 +74,8 @@ class ClusterBackend(ScheduledBackend):
         """
         shipping = Shipping(ship)
         keep = asked(name, keep_seconds, keep_bytes, engine.where, engine.owns)
+        if keep is not None and not engine.keeps:
+            engine.store()  # says why it has none
         self.name = engine.name
         self.keeper: Keeper | None = None
         self.engine = engine

@@ -50,6 +50,7 @@ class DaskEngine:
     """
 
     name = "dask"
+    keeps = True
 
     def __init__(
         self, target: Any = None, *, end_workers: bool = False, security: Any = None, **options: Any

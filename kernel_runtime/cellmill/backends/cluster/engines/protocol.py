@@ -79,6 +79,7 @@ class Engine(Protocol):
     owns: bool  # whether the cluster ends with us
     where: str  # which cluster it is, for people: "the Dask cluster at tcp://10.0.0.7:8786"; known once it is open
     refills: bool  # whether it keeps as many remote workers as wanted; others come and go as they please
+    keeps: bool  # whether it has a `store`
 
     @property
     def spares(self) -> int:

@@ -44,6 +44,7 @@ class RayEngine:
 
     name = "ray"
     refills = True
+    keeps = False
     spares = 0
 
     def __init__(

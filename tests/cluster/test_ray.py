@@ -122,10 +122,11 @@ def test_a_task_past_its_limit_does_not_hold_the_pool(own: Executor, gate: Gate)
     wait_replaced(own, before)
 
 
-def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
+def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay, on_ray: Executor) -> None:
+    """What stays of its results comes at the end, and that of another executor beside it stays."""
     own = own_ray.executor
     wait_until(
-        lambda: own_ray.actors == pids(own) and len(own.workers()) == 2,
+        lambda: own_ray.actors == pids(own) | pids(on_ray) and len(own.workers()) == 2,
         "the workers are not there",
     )
     before, others, objects = own_ray.actors, bridges(), own.submit(objects_of_ray).result(SECONDS)
@@ -134,12 +135,16 @@ def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay) -> None:
         ours = own_ray.actors - before
         assert guest.submit(tasks.pid).result(SECONDS) in ours
         (second,) = bridges() - others
+        beside, last = on_ray.submit(make, 4), on_ray.submit(make, 5)
         kept = guest.submit(make, 3)
         kept.exception(SECONDS)
-    assert (kept.result()[1] == 3).all()  # it came at the end
+        assert (beside.result(SECONDS)[1] == 4).all()
+    assert (kept.result()[1] == 3).all()
+    assert (last.result(SECONDS)[1] == 5).all()
     assert not left_of({second, *ours}, 10)
     assert before == own_ray.actors
     assert own.submit(tasks.double, 5).result(SECONDS) == 10
+    del kept, beside, last
     assert comes_down(lambda: own.submit(objects_of_ray).result(SECONDS), objects)
 
 

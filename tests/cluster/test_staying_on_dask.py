@@ -65,12 +65,17 @@ def test_a_consumer_elsewhere(client: Any, ex: Executor, gate: Gate) -> None:
     assert holder
 
 
-def test_what_is_not_asked_for_comes_at_the_end(client: Any) -> None:
-    with Executor(backend=client) as ex:
-        kept, dropped = ex.submit(make, 5), ex.submit(make, 6)
+def test_what_is_not_asked_for_comes_at_the_end(client: Any, ex: Executor) -> None:
+    """And that of another executor of the same client stays."""
+    theirs = ex.submit(make, 4)
+    with Executor(backend=client) as other:
+        kept, dropped = other.submit(make, 5), other.submit(make, 6)
         dropped.exception(SECONDS)
         del dropped
     assert (kept.result()[1] == 5).all()
+    assert len(values(client)) == 1
+    assert (theirs.result(SECONDS)[1] == 4).all()
+    del theirs
     assert comes_down(lambda: len(values(client)), 0)
 
 

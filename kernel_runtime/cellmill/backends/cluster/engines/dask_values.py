@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +20,11 @@ class HeldByDask:
     def __init__(self, client: Callable[[], Any]) -> None:
         """``client``: returns Dask's, once the cluster is reached."""
         self._client = client
+        self._name = os.urandom(8).hex()  # other executors of this client have sources of their own
 
     def config(self) -> dict[str, Any]:
         """Return what a remote worker has to know."""
-        return {"client": self._client().id}
+        return {"client": self._client().id, "name": self._name}
 
     def get(self, key: DaskKey) -> Any:
         """Fetch a value's bytes; None where no worker has them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -23,10 +24,11 @@ class HeldByRay:
         """
         self._fetch = fetch
         self._release = release
+        self._name = os.urandom(8).hex()  # other executors have sources of their own
 
     def config(self) -> dict[str, Any]:
         """Return what a remote worker has to know."""
-        return {}
+        return {"name": self._name}
 
     def get(self, key: RayKey) -> Parts | None:
         """Fetch a value's parts; None where no node has them."""

@@ -35,10 +35,11 @@ class DaskKey(NamedTuple):
 
 
 class DaskValues:
-    """A remote worker's end. ``client``: the kernel's, by its name in Dask."""
+    """A remote worker's end. ``client``: the kernel's, by its name in Dask; ``name``: of the kernel's end."""
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str, name: str) -> None:
         self._client = client
+        self.name = name
         self._left = False
 
     @classmethod

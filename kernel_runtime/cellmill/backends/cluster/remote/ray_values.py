@@ -70,7 +70,10 @@ def end() -> None:
 
 
 class RayValues:
-    """A remote worker's end."""
+    """A remote worker's end. ``name``: of the kernel's."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:

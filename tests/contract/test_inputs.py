@@ -15,7 +15,7 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import each_cluster, elsewhere, later, own_cluster, same_on_clusters
+from tests.contract.abilities import elsewhere, later, own_cluster, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import Gate
 from tests.support.waiting import until
@@ -71,7 +71,7 @@ def test_attempts_have_elements_as_they_were(ex: Executor, tmp_path_factory: pyt
     assert list(results) == [2] * 5
 
 
-@each_cluster
+@own_cluster
 @elsewhere
 def test_what_a_lost_worker_leaves_is_sent_as_it_was(ex: Executor) -> None:
     item = [0]

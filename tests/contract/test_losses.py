@@ -63,6 +63,7 @@ def test_a_lost_task_can_be_retried(ex: Executor, tmp_path_factory: pytest.TempP
     assert ex.options(retries=1).submit(leave_once).result(SECONDS) == 2
 
 
+@own_cluster
 def test_a_worker_killed_from_outside(ex: Executor, gate: Gate) -> None:
     held = [ex.submit(tasks.hold, gate.folder, i) for i in range(ex.max_workers)]
     gate.wait_started(ex.max_workers)

@@ -14,7 +14,7 @@ import cellmill
 from cellmill import DependencyError, Executor, TaskTimeoutError, WorkerLostError
 from cellmill.diagnostics.naming import call_of
 from tests.contract import work
-from tests.contract.abilities import elsewhere, later
+from tests.contract.abilities import elsewhere, later, same_on_clusters
 from tests.support.helpers import SECONDS
 
 
@@ -82,6 +82,7 @@ def test_the_number_of_the_task(ex: Executor) -> None:
     assert inspector.find(task=future._ticket >> 32, most=1)[0][0].task == future._ticket
 
 
+@same_on_clusters
 @elsewhere
 def test_a_lost_worker(ex: Executor) -> None:
     error = ex.submit(work.leave, 3).exception(SECONDS)

@@ -10,7 +10,7 @@ import cellmill
 from cellmill import DependencyError, Executor, Future, Retry
 from cellmill.api import in_words, questions_of
 from tests.contract import work
-from tests.contract.abilities import elsewhere, later
+from tests.contract.abilities import elsewhere, later, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
 
@@ -109,6 +109,7 @@ def test_one_that_failed_and_its_dependent(ex: Executor) -> None:
     assert "the task did not run: its input fail('as asked')" in by_number(ex, after)
 
 
+@same_on_clusters
 @elsewhere
 def test_one_whose_worker_died(ex: Executor) -> None:
     lost = ex.submit(tasks.die, "SIGKILL")

@@ -134,7 +134,7 @@ def left():
     return found
 
 if __name__ == "__main__":
-    for step in each_step(397, lambda step: lambda: Executor(1, backend="dask")):
+    for step in each_step(613, lambda step: lambda: Executor(1, backend="dask")):
         until(lambda: not left())
     assert step > 1000, step
     print("done")

@@ -5,7 +5,7 @@ What a backend cannot do it says in words: `Refusal` has the call and what its e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,13 @@ each_cluster = pytest.mark.each_cluster
 # A test that is expensive on clusters and asks there of what is the kernel's alone, or of a way that another test goes
 # there: the other backends show it, and on clusters it is one of the long tests.
 same_on_clusters = pytest.mark.same_on_clusters
+
+
+def few_on_clusters(cases: Iterable[Any], most: int = 1) -> list[Any]:
+    """Return the cases of a test: the first ones are for clusters every day, others are long tests there."""
+    given = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*case, marks=() if at < most else same_on_clusters) for at, case in enumerate(given)]
+
 
 TABLE = {
     "local": Abilities(refuses=(_unknown_option("local"),)),

@@ -17,7 +17,7 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.diagnostics import notices
-from tests.contract.abilities import elsewhere, later, same_on_clusters
+from tests.contract.abilities import elsewhere, few_on_clusters, later, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, prepend_to_path
 from tests.support.told import nothing_told
@@ -305,7 +305,7 @@ CHANGES = {
 
 @later
 @elsewhere
-@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("kind", few_on_clusters(CHANGES, 2))
 @pytest.mark.parametrize("mapped", [False, True])
 def test_changes_by_tasks_are_said_before_the_result(
     ex: Executor, cell: Cell, kind: str, mapped: bool
@@ -367,7 +367,7 @@ CACHES = {
 
 @later
 @elsewhere
-@pytest.mark.parametrize("kind", CACHES)
+@pytest.mark.parametrize("kind", few_on_clusters(CACHES))
 def test_a_cache_that_fills_is_no_change(ex: Executor, cell: Cell, kind: str) -> None:
     define, body = CACHES[kind]
     main = cell(f"{define}\ndef filling(x, _={uuid.uuid4().hex!r}):\n    {body}")

@@ -9,7 +9,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, Retry
-from tests.contract.abilities import Abilities, elsewhere
+from tests.contract.abilities import Abilities, elsewhere, few_on_clusters
 from tests.support import hostile
 from tests.support.helpers import SECONDS
 from tests.support.hostile import COUNT, alone
@@ -109,7 +109,7 @@ def test_a_class_that_is_not_known_here(ex: Executor) -> None:
         ex.submit(hostile.raise_unknown).result(SECONDS)
 
 
-@pytest.mark.parametrize("name", hostile.ODD_ERRORS)
+@pytest.mark.parametrize("name", few_on_clusters(hostile.ODD_ERRORS, 2))
 def test_errors_whose_special_methods_raise(ex: Executor, name: str) -> None:
     kind = getattr(hostile, name)
     for submit in (

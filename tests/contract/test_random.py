@@ -17,7 +17,7 @@ from cellmill import Executor
 from cellmill.diagnostics import notices
 from cellmill.randomness import streams
 from tests.contract import abilities
-from tests.contract.abilities import elsewhere, own_cluster
+from tests.contract.abilities import elsewhere, few_on_clusters, own_cluster
 from tests.support import tasks
 from tests.support.helpers import SECONDS
 
@@ -34,7 +34,7 @@ def _seed_off(backend: str) -> Iterator[None]:
     cellmill.seed(None)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=few_on_clusters(KINDS))
 def rng(request: pytest.FixtureRequest) -> Any:
     return eval(str(request.param), {"np": np, "random": random})
 
@@ -72,7 +72,7 @@ def test_single_calls_draw_from_children(ex: Executor, rng: Any) -> None:
 
 
 @elsewhere
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few_on_clusters(KINDS))
 def test_single_calls_repeat_with_their_generator(ex: Executor, kind: str) -> None:
     def values() -> list[float]:
         draw = _drawing(eval(kind, {"np": np, "random": random}))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from cellmill import Executor
+from tests.contract.abilities import few_on_clusters
 from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
@@ -59,7 +60,7 @@ def test_a_view_stays_a_view(ex: Executor, cells: int) -> None:
 
 
 @pytest.mark.parametrize("cells", [6, 20_000])
-@pytest.mark.parametrize("state", ["waits", "over", "read"])
+@pytest.mark.parametrize("state", few_on_clusters(["waits", "over", "read"]))
 def test_one_that_another_task_made(ex: Executor, cells: int, state: str) -> None:
     """Whatever its future has come to, by itself, in a list, in a map, and beside a generator that is drawn from."""
 
@@ -125,18 +126,21 @@ _members, _names, _attributes = itemgetter(-2, -1), itemgetter("cells", "inner")
 
 @pytest.mark.parametrize(
     ("holder", "parts"),
-    [
-        (Named, _attributes),
-        (Slotted, _attributes),
-        (lambda cells, inner: Rows([cells, inner]), _members),
-        (_row, lambda row: (row[0], row.inner)),
-        (lambda cells, inner: Fields(cells=cells, inner=inner), _names),
-        (lambda cells, inner: OrderedDict(cells=cells, inner=inner), _names),
-        (lambda cells, inner: deque([cells, inner]), _members),
-        (lambda cells, inner: numpy.array([cells, inner, None], dtype=object)[:2], _members),
-        (lambda cells, inner: [[(number,) for number in range(300)], cells, inner], _members),
-        (_often, _at_the_end),
-    ],
+    few_on_clusters(
+        [
+            (Named, _attributes),
+            (Slotted, _attributes),
+            (lambda cells, inner: Rows([cells, inner]), _members),
+            (_row, lambda row: (row[0], row.inner)),
+            (lambda cells, inner: Fields(cells=cells, inner=inner), _names),
+            (lambda cells, inner: OrderedDict(cells=cells, inner=inner), _names),
+            (lambda cells, inner: deque([cells, inner]), _members),
+            (lambda cells, inner: numpy.array([cells, inner, None], dtype=object)[:2], _members),
+            (lambda cells, inner: [[(number,) for number in range(300)], cells, inner], _members),
+            (_often, _at_the_end),
+        ],
+        2,
+    ),
 )
 def test_whatever_holds_them(
     ex: Executor, holder: Callable[[Any, Any], Any], parts: Callable[[Any], Any]

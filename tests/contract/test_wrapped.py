@@ -10,7 +10,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, parallel
-from tests.contract.abilities import elsewhere
+from tests.contract.abilities import elsewhere, few_on_clusters
 from tests.support.helpers import SECONDS
 
 CELL = """
@@ -92,18 +92,21 @@ def use(cell: dict[str, Any]) -> Callable[[str], Any]:
 
 @pytest.mark.parametrize(
     ("expression", "value"),
-    [
-        ("scaled(x)", 30),
-        ("fib(x + 10)", 233),
-        ("kind(x), kind(str(x))", ("int", "object")),
-        ("doubled(x)", 7),
-        ("power(x), ten_more()", (8, 11)),
-        ("annotated(x)", ({"x": "int", "deep": "'bool'", "return": "float"}, None)),
-        ("Line(x).hundred, Line(x).less(1), Line(x).three()", (300, 2, 9)),
-        ("Line(x).of(x), Line(x).of('x')", ("int", "object")),
-        ("Line(x).plus(1), list(Line(x).plus.map([1, 2])), Line(x).named(1)", (4, [4, 5], ("Line", 1))),
-        ("cellmill.__name__, cellmill.in_worker()", ("cellmill", True)),
-    ],
+    few_on_clusters(
+        [
+            ("scaled(x)", 30),
+            ("fib(x + 10)", 233),
+            ("kind(x), kind(str(x))", ("int", "object")),
+            ("doubled(x)", 7),
+            ("power(x), ten_more()", (8, 11)),
+            ("annotated(x)", ({"x": "int", "deep": "'bool'", "return": "float"}, None)),
+            ("Line(x).hundred, Line(x).less(1), Line(x).three()", (300, 2, 9)),
+            ("Line(x).of(x), Line(x).of('x')", ("int", "object")),
+            ("Line(x).plus(1), list(Line(x).plus.map([1, 2])), Line(x).named(1)", (4, [4, 5], ("Line", 1))),
+            ("cellmill.__name__, cellmill.in_worker()", ("cellmill", True)),
+        ],
+        2,
+    ),
 )
 def test_a_task_refers_to_it(ex: Executor, use: Callable[[str], Any], expression: str, value: Any) -> None:
     task = use(expression)
@@ -113,13 +116,16 @@ def test_a_task_refers_to_it(ex: Executor, use: Callable[[str], Any], expression
 
 @pytest.mark.parametrize(
     ("name", "item", "value"),
-    [
-        ("scaled", 3, 30),
-        ("fib", 9, 34),
-        ("kind", 3, "int"),
-        ("doubled", 3, 7),
-        ("power", 3, 8),
-    ],
+    few_on_clusters(
+        [
+            ("scaled", 3, 30),
+            ("fib", 9, 34),
+            ("kind", 3, "int"),
+            ("doubled", 3, 7),
+            ("power", 3, 8),
+        ],
+        1,
+    ),
 )
 def test_it_is_the_task(ex: Executor, cell: dict[str, Any], name: str, item: int, value: Any) -> None:
     function = cell[name]

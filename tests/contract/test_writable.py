@@ -6,12 +6,12 @@ import pytest
 
 from cellmill import Executor
 from tests.contract import work
-from tests.contract.abilities import each_cluster, elsewhere
+from tests.contract.abilities import each_cluster, elsewhere, few_on_clusters
 from tests.support.helpers import SECONDS
 
 numpy = pytest.importorskip("numpy")
 SIZES = [  # of 8 bytes each
-    *(5, 500, 1_000, 5_000, 20_000),
+    *few_on_clusters([20_000, 5, 500, 1_000, 5_000]),
     pytest.param(300_000, marks=each_cluster),
     pytest.param(3_000_000, marks=pytest.mark.long),
 ]

@@ -20,9 +20,12 @@ def local_cluster(**options: Any) -> Any:
 
 @contextlib.contextmanager
 def lent(**options: Any) -> Iterator[Any]:
-    """A client of such a cluster."""
+    """A client of such a cluster. It drops no worker that takes long to come again on a busy machine."""
     distributed = pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+    from dask import config
+
     with (
+        config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         local_cluster(**options) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

@@ -23,7 +23,16 @@ from tests.browser.lab_page import Lab, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 PANEL = ROOT / "kernel_runtime" / "cellmill" / "labextension"
+HUNG = Path(__file__).with_name(
+    "test_hung.py"
+)  # come last: they end the browser and the page that others share
 TIMEOUT_MS = 120_000  # a page on a loaded machine may take half of it to load
+# Parts of JupyterLab that no test looks at: a page without them loads in two thirds of the processor time.
+LEFT_OUT = (
+    "audio", "celltags", "csvviewer", "debugger", "extensionmanager", "fileeditor", "help", "htmlviewer", "hub",
+    "imageviewer", "inspector", "javascript", "json", "logconsole", "lsp", "markdownviewer", "mathjax", "mermaid",
+    "metadataform", "pdf", "pluginmanager", "running", "settingeditor", "terminal", "toc", "tooltip", "vega5", "video",
+)  # fmt: skip
 
 FAILED = pytest.StashKey[bool]()
 
@@ -42,9 +51,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: item.path == HUNG)
 
 
-def environment(scratch: Path) -> dict[str, str]:
+def whole(tests: Iterable[pytest.Item]) -> bool:
+    """Whether tests are to have all of JupyterLab: where there are long ones, benchmarks or pictures among them."""
+    return any(
+        test.get_closest_marker("long") is not None or not test.path.name.startswith("test_")
+        for test in tests
+        if test.path.is_relative_to(Path(__file__).parent)
+    )
+
+
+def environment(scratch: Path, whole_lab: bool) -> dict[str, str]:
     """The test's own Jupyter and IPython folders, so that a developer's settings do not matter."""
     env = dict(os.environ)
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "HOME"):
@@ -65,6 +84,11 @@ def environment(scratch: Path) -> dict[str, str]:
         path = settings / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(values))
+    if not whole_lab:
+        page = Path(env["JUPYTER_CONFIG_DIR"]) / "labconfig" / "page_config.json"
+        page.parent.mkdir()
+        off = {f"@jupyterlab/{name}-extension": True for name in LEFT_OUT}
+        page.write_text(json.dumps({"disabledExtensions": off}))
     return env
 
 
@@ -84,7 +108,7 @@ def wait_until_up(process: subprocess.Popen[bytes], server: Server) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Server]:
     scratch = tmp_path_factory.mktemp("lab")
     root = scratch / "notebooks"
     root.mkdir()
@@ -111,9 +135,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     command += ["--AsyncIOLoopKernelRestarter.restart_limit=1", "--KernelRestarter.time_to_dead=1.0"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with log.open("wb") as sink:
-        process = subprocess.Popen(
-            command, cwd=root, env=environment(scratch), stdout=sink, stderr=subprocess.STDOUT
-        )
+        env = environment(scratch, whole(request.session.items))
+        process = subprocess.Popen(command, cwd=root, env=env, stdout=sink, stderr=subprocess.STDOUT)
     try:
         wait_until_up(process, running)
         yield running
@@ -197,17 +220,30 @@ def lab_in_use(
 ) -> Iterator[Callable[..., Lab]]:
     """Open one notebook with these cells, in the page where tests before had theirs: to load one takes seconds.
 
-    For tests that load it once, let the kernel live, and leave the panel's tabs as they were: no filter, order or zoom.
+    The panel's tabs are new ones, and a test may load the page again.
     """
     with pages(server, context, request.node, profile) as open_lab:
         yield open_lab
 
 
+@pytest.fixture
+def notebook_7(
+    server: Server, context: BrowserContext, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Lab]]:
+    """The same as `lab` in the page of Jupyter Notebook."""
+    with pages(server, context, request.node, first=Lab.open_in_notebook_7) as open_lab:
+        yield open_lab
+
+
 @contextlib.contextmanager
 def pages(
-    server: Server, context: BrowserContext, test: pytest.Item, profile: chromium.Profile | None = None
+    server: Server,
+    context: BrowserContext,
+    test: pytest.Item,
+    profile: chromium.Profile | None = None,
+    first: Callable[[Lab], None] = Lab.open,
 ) -> Iterator[Callable[..., Lab]]:
-    """Open notebooks in pages, or one in the page that a ``profile`` keeps.
+    """Open notebooks in pages (``first`` loads one), or one in the page that a ``profile`` keeps.
 
     At the end no kernel is left, also where the browser was killed meanwhile, so that a test that runs again starts
     with a kernel of its own.
@@ -221,7 +257,7 @@ def pages(
         one = Lab(kept or context.new_page(), server, name)
         opened.append(one)
         if kept is None:
-            one.open()
+            first(one)
         else:
             one.open_in_page()
         return one

@@ -8,9 +8,10 @@ import json
 import os
 import re
 import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from playwright.sync_api import ConsoleMessage, Page, expect
 
@@ -18,21 +19,39 @@ from tests.browser.page_errors import listen
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 CLICKS, SELECTED_MS = 5, 2000  # to select a cell; until it is told to be
+EVERY_MS = 50  # how often a page is asked: at each of its pictures it would draw for nothing else
 ACTIVE = re.compile(r"\bjp-mod-active\b")
 SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 LEAVE = """async () => {
     const { shell, commands, restored } = window.jupyterapp;
     await restored;
-    document.querySelector('#cellmill-panel [role=tab]')?.click();
     for (const widget of [...shell.widgets('main'), ...shell.widgets('down')]) {
         widget.dispose();
     }
+    // The panel's tabs are made anew when they are chosen next: without filters, orders and zooms.
+    const strip = [...shell.widgets('right')].find(one => one.id === 'cellmill-panel')._view._tabs;
+    strip.dispose();
+    strip._pages.replaceChildren();
+    strip._chosen = '';
+    strip.choose('now');
     shell.collapseRight();
     shell.expandLeft();
+    await commands.execute('filebrowser:go-to-path', { path: '/' });
     await commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' });
     localStorage.clear();
     sessionStorage.clear();
     return document.querySelector('.jp-Notebook, dialog[open]') === null;
+}"""
+
+
+# Keeps what the panel's tabs ask the table of tasks for, which does not come to the front meanwhile.
+KEEP_ASKED = """() => {
+    window.asked = [];
+    window.keepsAsked = new AbortController();
+    document.addEventListener('cellmill-task', event => {
+        window.asked.push(event.detail);
+        event.stopPropagation();
+    }, { capture: true, signal: window.keepsAsked.signal });
 }"""
 
 
@@ -129,6 +148,19 @@ class Lab:
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
         self.wait_kernel("idle")
 
+    def reopen(self) -> None:
+        """Close the notebook in its page, and open what is saved of it."""
+        self.page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
+        self.page.locator(".jp-Notebook").wait_for(state="detached")
+        self.open_in_page()
+
+    @contextlib.contextmanager
+    def asked_tasks(self) -> Iterator[Callable[[], Any]]:
+        """What tabs ask the table of tasks for meanwhile, from first to last; it does not show them."""
+        self.page.evaluate(KEEP_ASKED)
+        yield lambda: self.page.evaluate("() => window.asked")
+        self.page.evaluate("() => window.keepsAsked.abort()")
+
     def leave(self) -> Page | None:
         """Close all that is open in the page, unsaved, and show the rest as in a new page; None: that failed."""
         if not self.page.evaluate(LEAVE):
@@ -144,6 +176,7 @@ class Lab:
             """status =>
                 window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === status""",
             arg=status,
+            polling=EVERY_MS,
         )
 
     def command(self, name: str, **arguments: object) -> None:
@@ -201,7 +234,8 @@ class Lab:
                 const number = value => isNaN(value) ? value : Number(value);
                 const d = Object.fromEntries(Object.entries(root.dataset).map(([k, v]) => [k, number(v)]));
                 return {condition};
-            }}"""
+            }}""",
+            polling=EVERY_MS,
         )
 
     def screenshot(self, name: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.browser.axe import grave_findings
 from tests.browser.page_cells import DEFINE, LOAD, badge, run, wait_badge, wait_no_badge
+from tests.browser.test_scope import choose
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -19,19 +20,15 @@ def underlined(page: Any) -> Any:
     return page.locator(".jp-Notebook .cm-content .cellmill-failing")
 
 
-def test_a_cell_carries_its_runs(lab: OpenLab, tmp_path: Path) -> None:
+def test_a_cell_carries_its_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, DEFINE, run(gate, 0, 20), FILLER, FILLER, "print('no', 'task')")
+    one = lab_in_use(LOAD, DEFINE, run(gate, 0, 20), FILLER, FILLER, run("", 1, 4))
     page = one.page
     for cell in range(3):
         one.run_cell(cell)
     wait_badge(page, 2, "d.state === 'running' && d.done === '0' && d.total === '20'")
     assert page.locator(".cellmill-badge").count() == 1
     assert "running" in badge(page, 2).get_attribute("aria-label")
-
-    # A page that is reloaded while the cell runs shows it, too.
-    one.load()
-    wait_badge(page, 2, "d.state === 'running' && d.total === '20'")
     gate.touch()
     wait_badge(page, 2, "d.state === 'failed' && d.done === '20' && d.failed === '4'")
     assert "20 of 20 done, 4 failed" in badge(page, 2).get_attribute("aria-label")
@@ -47,7 +44,8 @@ def test_a_cell_carries_its_runs(lab: OpenLab, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     one.wait_panel("d.run !== 'all' && d.total === 20 && d.failed === 4")
     assert grave_findings(page, ".jp-Notebook .cellmill-badge") == []
-    one.select_cell(5)
+    one.run_cell(5)
+    one.wait_output(5, "got 4")
     page.locator(f'{PANEL} [data-tab="runs"]').click()
     page.locator(f"{PANEL} .cellmill-history-run .cellmill-to-cell").click()
     page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
@@ -59,10 +57,18 @@ def test_a_cell_carries_its_runs(lab: OpenLab, tmp_path: Path) -> None:
     )
     assert page.locator(f"{PANEL} .cellmill-scope .cellmill-to-cell").is_visible()
 
-    # After another reload all of it is as it was, except where a cell has another source than it ran with.
+    # After a reload all of it is as it was, except where a cell has another source than it ran with; all tasks are
+    # shown, and a run that is over can be chosen.
+    one.save()
     one.load()
     wait_badge(page, 2, "d.state === 'failed' && d.edited === 'false'")
     underlined(page).first.wait_for()
+    one.open_panel()
+    one.wait_panel("d.run === 'all' && d.total === 4 && d.failed === 0")
+    choose(page, "20 tasks")
+    one.wait_panel("d.run !== 'all' && d.total === 20 && d.done === 20 && d.failed === 4")
+    page.locator(f'{PANEL} [data-tab="map"]').click()
+    page.wait_for_function(f"() => document.querySelector('{PANEL} .cellmill-map')?.dataset.failed === '4'")
     page.locator(".jp-Notebook .jp-Cell").nth(1).locator(".cm-line").last.click()
     page.keyboard.type(" # edited")
     underlined(page).first.wait_for(state="detached")

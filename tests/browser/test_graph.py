@@ -188,8 +188,8 @@ def widen(lab: Lab, width: int) -> None:
     )
 
 
-def test_graph_workers_and_replay(lab: Callable[..., Lab], tmp_path: Path) -> None:
-    one = lab(SETUP, WORK, "%cellmill record stop", MANY, HUGE, NONE)
+def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path) -> None:
+    one = lab_in_use(SETUP, WORK, "%cellmill record stop", MANY, HUGE, NONE)
     root = one.server.root
     (root / "gate").unlink(missing_ok=True)
     one.open_panel()
@@ -373,17 +373,16 @@ def look_up_tasks(page: Page) -> None:
 
 def interact(one: Lab) -> None:
     """Pointer and keys on the small graph."""
+    with one.asked_tasks() as asked:
+        node = by_keys(one)
+        by_pointer(one)
+        assert asked() == [{"task": node}]  # a drag is no click
+
+
+def by_keys(one: Lab) -> str | None:
+    """Go to a task and ask for it; zoom and move."""
     canvas = one.page.locator("#cellmill-panel .cellmill-graph-canvas")
     info = one.page.locator("#cellmill-panel .cellmill-graph-info")
-    one.page.evaluate(
-        """() => {
-            window.asked = [];
-            document.addEventListener('cellmill-task', event => {
-                window.asked.push(event.detail.task);
-                event.stopPropagation();  // else the table of tasks comes to the front
-            }, true);
-        }"""
-    )
     canvas.focus()
     one.page.keyboard.press("ArrowDown")
     info.get_by_text(re.compile(r"load #\d+")).wait_for()
@@ -392,7 +391,6 @@ def interact(one: Lab) -> None:
     assert "1 input ·" in info.inner_text()
     one.page.keyboard.press("Enter")
     node = one.page.locator("#cellmill-panel .cellmill-graph").get_attribute("data-node")
-    assert one.page.evaluate("() => window.asked") == [node]
     one.screenshot("graph-marked-light")
     before = canvas.evaluate("one => one.toDataURL()")
     one.page.keyboard.press("+")
@@ -400,7 +398,11 @@ def interact(one: Lab) -> None:
     one.page.wait_for_function(
         "([one, before]) => one.toDataURL() !== before", arg=[canvas.element_handle(), before]
     )
-    box = canvas.bounding_box()
+    return node
+
+
+def by_pointer(one: Lab) -> None:
+    box = one.page.locator("#cellmill-panel .cellmill-graph-canvas").bounding_box()
     assert box is not None
     one.page.mouse.move(box["x"] + 20, box["y"] + 20)
     one.page.mouse.wheel(0, 300)
@@ -408,7 +410,6 @@ def interact(one: Lab) -> None:
     one.page.mouse.move(box["x"] + 60, box["y"] + 50, steps=4)
     one.page.mouse.up()
     one.page.locator("#cellmill-panel").get_by_role("button", name="Show the whole graph").click()
-    assert one.page.evaluate("() => window.asked.length") == 1  # a drag is no click
 
 
 def test_each_dot_has_the_colour_of_its_task(lab_in_use: Callable[..., Lab]) -> None:

@@ -93,10 +93,10 @@ def looks(one: Any, name: str) -> None:
     page.wait_for_selector("#jupyterlab-splash", state="detached")
 
 
-def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
+def test_map_and_now(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     tasks = 100_000
-    one = lab(SETUP, SMALL.format(gate=str(gate)), LARGE.format(tasks=tasks))
+    one = lab_in_use(SETUP, SMALL.format(gate=str(gate)), LARGE.format(tasks=tasks))
     page = one.page
     one.open_panel()
     one.run_cell(0)
@@ -140,19 +140,24 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         wait_task(one, condition)
     choose(one, "Map")
 
-    # the event goes to its listeners and is stopped here
-    page.evaluate(
-        """() => document.querySelector('#cellmill-panel').addEventListener(
-            'cellmill-task', event => { window.chosen = event.detail; event.stopPropagation(); }, true)"""
-    )
-    canvas.click(position={"x": 3, "y": 3})
-    assert page.evaluate("() => window.chosen") == {"task": 1, "position": 0, "run": None}
-    gate.touch()
-    wait_map(one, "m.done === 72 && m.failed === 8")
+    with one.asked_tasks() as asked:
+        canvas.click(position={"x": 3, "y": 3})
+        gate.touch()
+        wait_map(one, "m.done === 72 && m.failed === 8")
+        one.run_cell(2)
+        one.wait_output(2, f"gathered {tasks}")
+        a_large_map_has_cells_of_many_tasks(one, tasks)
+        assert asked() == [
+            {"task": 1, "position": 0, "run": None},
+            {"task": 8, "position": 87, "run": None},
+        ]
+    tasks_beyond_the_first_page_of_the_table(one, tasks + 80)
+    throughput_and_queue_over_time(one)
+    assert one.errors == []
 
-    # a large piece of work has a map of its own, in cells of many tasks
-    one.run_cell(2)
-    one.wait_output(2, f"gathered {tasks}")
+
+def a_large_map_has_cells_of_many_tasks(one: Any, tasks: int) -> None:
+    page = one.page
     wait_map(one, f"m.span === 8 && m.cells === 12500 && m.done === {tasks - 5} && m.failed === 5")
     looks(one, "map-large")
     canvas = page.get_by_role("img", name="State map. 100,000 tasks")
@@ -166,7 +171,6 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         page.keyboard.press("ArrowRight")
     assert words(one) == f"Task 8 of {tasks:,}: failed"
     page.keyboard.press("Enter")
-    assert page.evaluate("() => window.chosen") == {"task": 8, "position": 87, "run": None}
     one.screenshot("map-zoomed-light")
     page.keyboard.press("Escape")
     wait_map(one, "m.span === 8 && m.cells === 12500")
@@ -176,20 +180,24 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
     page.get_by_role("button", name="Show all").click()
     wait_map(one, "m.span === 8 && m.start === 0")
 
-    # tasks beyond the first page of the table
+
+def tasks_beyond_the_first_page_of_the_table(one: Any, tasks: int) -> None:
+    page = one.page
     choose(one, "Tasks")
-    page.get_by_text(f"1 to 50 of {tasks + 80:,} tasks").wait_for()
+    page.get_by_text(f"1 to 50 of {tasks:,} tasks").wait_for()
     page.get_by_role("button", name="Task", exact=True).click()
     first = "() => document.querySelector('.cellmill-task-table tbody tr td').textContent"
     page.wait_for_function("() => document.querySelector('th[aria-sort=descending]').textContent === 'Task'")
     page.get_by_role("button", name="Next tasks").click()
-    page.get_by_text(f"51 to 100 of {tasks + 80:,} tasks").wait_for()
+    page.get_by_text(f"51 to 100 of {tasks:,} tasks").wait_for()
     there = page.evaluate(first)
     page.get_by_role("button", name="Previous tasks").click()
-    page.get_by_text(f"1 to 50 of {tasks + 80:,} tasks").wait_for()
+    page.get_by_text(f"1 to 50 of {tasks:,} tasks").wait_for()
     assert page.evaluate(first) != there
 
-    # throughput and queue over time
+
+def throughput_and_queue_over_time(one: Any) -> None:
+    page = one.page
     choose(one, "Now")
     page.get_by_role("button", name="Whole run").click()
     rate = page.get_by_role("img", name="Tasks per second: now")
@@ -212,7 +220,6 @@ def test_map_and_now(lab: OpenLab, tmp_path: Path) -> None:
         assert set(found) - {"0", "–", ""}, window
     assert page.get_by_role("button", name="5 min").get_attribute("aria-pressed") == "true"
     one.screenshot("now-five-minutes-light")
-    assert one.errors == []
 
 
 def columns_of(one: Any) -> int:

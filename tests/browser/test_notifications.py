@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from tests.browser.page_cells import DEFINE, LOAD, run, wait_badge
+from tests.browser.page_setup import set_setting
 
 OpenLab = Callable[..., Any]
 
@@ -30,24 +31,15 @@ Object.defineProperty(document, 'hidden', {get: () => window.away === true});
 """
 
 
-def set_least(page: Any, seconds: float) -> None:
-    page.evaluate(
-        """async seconds => {
-            const settings = window.jupyterapp.serviceManager.settings;
-            await settings.save('cellmill:plugin', JSON.stringify({notifyAfter: seconds}));
-        }""",
-        seconds,
-    )
-
-
-def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(lab: OpenLab, tmp_path: Path) -> None:
+def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(
+    lab: OpenLab, context: BrowserContext, tmp_path: Path
+) -> None:
     gates = [tmp_path / "seen", tmp_path / "unseen"]
+    context.grant_permissions(["notifications"])
+    context.add_init_script(NOTIFICATIONS)
     one = lab(LOAD, DEFINE, *(run(gate, 1, 4) for gate in gates))
     page = one.page
-    page.context.grant_permissions(["notifications"])
-    page.add_init_script(NOTIFICATIONS)
-    set_least(page, 0.0001)
-    one.load()
+    set_setting(one, "notifyAfter", 0.0001)
     for cell in range(2):
         one.run_cell(cell)
     one.run_cell(2)
@@ -64,5 +56,5 @@ def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(lab: OpenLab, tmp_pa
     assert page.evaluate("window.told[0].body").startswith("4 of 4 done, took ")
     page.evaluate("window.told[0].native.onclick()")
     one.wait_panel("d.run !== 'all' && d.total === 4")
-    set_least(page, 30)  # the settings are the server's, for all tests
+    set_setting(one, "notifyAfter", 30)
     assert not one.errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import BrowserContext, Route
 
 from tests.browser.page_errors import KNOWN, listen
 
@@ -39,8 +39,8 @@ BLOB = f"import(URL.createObjectURL(new Blob([{MODULE!r}], {{ type: 'text/javasc
         "known", "known without a stack", "known of Notebook",
     ],
 )  # fmt: skip
-def test_what_counts(browser: Browser, scripts: dict[str, str], counted: bool) -> None:
-    page = browser.new_page()
+def test_what_counts(context: BrowserContext, scripts: dict[str, str], counted: bool) -> None:
+    page = context.new_page()
     errors = listen(page)
     tags = "".join(f"<script src={path!r}></script>" for path in scripts)
 

@@ -79,9 +79,9 @@ def run_gated(gate: Path, tasks: int) -> str:
     )
 
 
-def open_gated(lab: OpenLab, gate: Path, tasks: int = 60, load: str = LOAD, more: str = "") -> Any:
-    """A notebook whose third cell has begun and holds at its gate."""
-    one = lab(load, DEFINE, run_gated(gate, tasks), more)
+def open_gated(lab: OpenLab, gate: Path, load: str = LOAD, *more: str, tasks: int = 60) -> Any:
+    """A notebook whose third cell has begun and holds at its gate; ``more`` cells come after it."""
+    one = lab(load, DEFINE, run_gated(gate, tasks), *more)
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")
@@ -130,51 +130,35 @@ def test_the_next_cell_counts_from_zero(lab_in_use: OpenLab, tmp_path: Path) -> 
     one.wait_panel(f"d.work > {before} && d.done === 60 && d.total === 60")
 
 
-def test_reload_in_the_middle_of_a_cell(lab: OpenLab, tmp_path: Path) -> None:
-    """The new page shows the tasks at once; the old one says goodbye."""
-    one = reload_in_a_cell(lab, tmp_path, COUNT_VIEWS)
+def test_reloads_in_the_middle_of_a_cell_and_after_it(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    """A new page shows the tasks at once; an old one says goodbye, or is given up."""
+    open_doors(tmp_path, "first")
+    one = open_gated(lab_in_use, tmp_path, LOAD + STOP_CLOCK + NOTE_VIEWS, COUNT_VIEWS, LEAP)
+    one.wait_panel("d.done === 40 && d.queued === 18")
+    one.save()
+    one.load()
+    one.open_panel()
+    one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
+    wait_badge(one.page, 2, "d.state === 'running' && d.total === '60'")
+    open_doors(tmp_path, "second")
+    one.wait_panel("d.done === 60 && d.total === 60")
     one.run_cell(3)
     one.wait_output(3, "of 2 views 1 is left")
-    assert one.errors == []
 
-
-def test_reload_of_a_page_that_says_no_goodbye(lab: OpenLab, tmp_path: Path) -> None:
-    """The new page shows the tasks at once; the old one is given up."""
-    one = reload_in_a_cell(lab, tmp_path, LEAP, leave=NO_GOODBYE)
+    one.save()
+    one.page.evaluate(NO_GOODBYE)
+    one.load()
+    one.open_panel()
+    one.wait_panel("d.presence === 'live' && d.done === 60 && d.total === 60")
+    what_happened_before_is_still_there(one)
     before = int(one.panel("work"))
-    one.run_cell(3)
-    one.wait_output(3, "views 2 then 1")
+    one.run_cell(4)
+    one.wait_output(4, "views 2 then 1")
     one.wait_panel(f"d.work > {before} && d.done === d.total && d.running === 0")
     assert one.errors == []
 
 
-def reload_in_a_cell(lab: OpenLab, gate: Path, more: str, leave: str = "() => undefined") -> Any:
-    """A page that was reloaded while its cell ran, after `leave`; the cell has ended since, and `more` is the next."""
-    open_doors(gate, "first")
-    one = open_gated(lab, gate, load=LOAD + STOP_CLOCK + NOTE_VIEWS, more=more)
-    one.wait_panel("d.done === 40")
-    one.save()
-    one.page.evaluate(leave)
-    one.load()
-    one.open_panel()
-    one.wait_panel("d.done === 40 && d.total === 60 && d.running === 2")
-    open_doors(gate, "second")
-    one.wait_panel("d.done === 60 && d.total === 60")
-    return one
-
-
-def test_reload_of_an_idle_notebook(lab: OpenLab, tmp_path: Path) -> None:
-    open_doors(tmp_path, "first")
-    one = open_gated(lab, tmp_path)
-    one.wait_panel("d.done === 40 && d.queued === 18")
-    open_doors(tmp_path, "second")
-    one.wait_panel("d.done === 60")
-    one.wait_kernel("idle")
-    one.load()
-    one.open_panel()
-    one.wait_panel("d.presence === 'live' && d.done === 60 && d.total === 60")
-    # What happened before is still there.
-    one.page.get_by_role("tab", name="Now").click()
+def what_happened_before_is_still_there(one: Any) -> None:
     one.page.locator("#cellmill-panel .cellmill-window[aria-pressed='true']").get_by_text(
         "Whole run"
     ).wait_for()
@@ -203,9 +187,9 @@ def test_without_cellmill_and_after_a_restart(lab_in_use: OpenLab) -> None:
     assert one.errors == []
 
 
-def test_keyboard_list_and_dark_theme(lab: OpenLab, tmp_path: Path) -> None:
+def test_keyboard_list_and_dark_theme(lab_in_use: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first")
-    one = open_gated(lab, tmp_path, tasks=1234)
+    one = open_gated(lab_in_use, tmp_path, tasks=1234)
     one.wait_panel("d.done === 40")
     one.command("apputils:change-theme", theme="JupyterLab Dark")
     one.page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
@@ -270,24 +254,3 @@ def test_goodbye_when_the_extension_is_unloaded(lab_in_use: OpenLab) -> None:
     one.wait_panel("d.presence === 'loaded'")
     one.run_cell(1)
     one.wait_panel("d.presence === 'absent'")
-
-
-def test_notebook_7_has_the_panel_and_the_badges(lab: OpenLab) -> None:
-    one = lab(
-        LOAD,
-        "import cellmill; print('sum', sum(cellmill.parallel(name='double')(lambda n: 2 * n).map(range(20))))",
-    )
-    page = one.page
-    one.open_in_notebook_7()
-    page.get_by_role("menuitem", name="View", exact=True).click()
-    page.get_by_role("menuitem", name="Cellmill Tasks").click()
-    page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
-    one.wait_panel("d.presence === 'absent'")
-    one.run_cell(0)
-    one.wait_panel("d.presence === 'loaded'")
-    one.run_cell(1)
-    one.wait_output(1, "sum 380")
-    one.wait_panel("d.done === 20")
-    wait_badge(page, 1, "d.state === 'done' && d.done === '20'")
-    one.screenshot("panel-notebook7-light")
-    assert one.errors == []

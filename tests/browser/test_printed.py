@@ -18,9 +18,9 @@ print('defined', 'all')"""
 OUTPUT = ".jp-Notebook .jp-Cell >> nth=2 >> .jp-OutputArea"
 
 
-def test_lines_under_the_bar(lab: Callable[..., Any], tmp_path: Path) -> None:
+def test_lines_under_the_bar(lab_in_use: Callable[..., Any], tmp_path: Path) -> None:
     talk = TALK.format(door=str(tmp_path / "door"), last=str(tmp_path / "last"))
-    one = lab(
+    one = lab_in_use(
         "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')",
         talk,
         "r = list(talk.map(range(60), chunksize=1))\nprint('read', 'all')",
@@ -40,7 +40,7 @@ def test_lines_under_the_bar(lab: Callable[..., Any], tmp_path: Path) -> None:
     one.wait_output(2, "read all")
     area.locator("summary").wait_for()
     one.save()
-    one.load()
+    one.reopen()
     saved = one.page.locator(OUTPUT)
     saved.locator("summary").wait_for()
     assert not saved.get_by_text("line 45").is_visible()

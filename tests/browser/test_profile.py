@@ -44,8 +44,8 @@ def choose(one: Any, tab: str) -> None:
     one.page.locator(f"{DASHBOARD} [role=tab][data-tab={tab}]").click()
 
 
-def test_profile_and_slowest_tasks(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE, RUN.format(gate=str(tmp_path)))
+def test_profile_and_slowest_tasks(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(LOAD, DEFINE, RUN.format(gate=str(tmp_path)))
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")

@@ -14,7 +14,7 @@ from tests.support import tasks
 OpenLab = Callable[..., Any]
 
 
-def test_a_record_opens_from_the_file_browser(lab: OpenLab, server: Any, pool: Executor) -> None:
+def test_a_record_opens_from_the_file_browser(lab_in_use: OpenLab, server: Any, pool: Executor) -> None:
     """It is replayed in a tab, by a kernel that ends then; one that cannot be read says why."""
     folder = Path(server.root) / "kept"
     folder.mkdir()
@@ -23,7 +23,7 @@ def test_a_record_opens_from_the_file_browser(lab: OpenLab, server: Any, pool: E
     assert len(run) == 500
     (path,) = folder.glob("*.cellmill")
     (folder / "cut.cellmill").write_bytes(b"no record")
-    one = lab("1 + 1")
+    one = lab_in_use("1 + 1")
     one.command("filebrowser:open-path", path="kept")
     page = one.page
     page.locator(".jp-DirListing-item", has_text=path.name).dblclick()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import BrowserContext, expect
 
 import cellmill
 from cellmill import Executor
@@ -20,14 +21,17 @@ COLOUR = """() => {
 }"""
 
 
-def test_a_report_and_a_replay(browser: Browser, pool: Executor, tmp_path: Path) -> None:
+def test_a_report_and_a_replay(context: BrowserContext, pool: Executor, tmp_path: Path) -> None:
     with cellmill.record(tmp_path):
         list(pool.map(tasks.double, range(500)))
         list(pool.map(tasks.double, range(500)))
     one, two = cellmill.runs(tmp_path)
     pages = [cellmill.report(tmp_path / "one.html", one), cellmill.report(tmp_path / "two.html", one, two)]
-    for look in ("light", "dark"):
-        page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=look)
+    looks: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for look in looks:
+        page = context.new_page()
+        page.set_viewport_size({"width": 1000, "height": 900})
+        page.emulate_media(color_scheme=look)
         problems: list[str] = []
         page.on("pageerror", lambda error, kept=problems: kept.append(str(error)))
         page.on(

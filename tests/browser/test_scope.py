@@ -76,9 +76,9 @@ def check_tabs(page: Any, name: str, failed: int) -> None:
     ).wait_for()
 
 
-def test_one_run_rules_the_header_and_every_tab(lab: OpenLab, tmp_path: Path) -> None:
+def test_one_run_rules_the_header_and_every_tab(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, DEFINE, run_both(gate))
+    one = lab_in_use(LOAD, DEFINE, run_both(gate))
     page = one.page
     one.open_panel()
     for cell in range(3):
@@ -114,13 +114,4 @@ def test_one_run_rules_the_header_and_every_tab(lab: OpenLab, tmp_path: Path) ->
     runs.filter(has_text="simulate").get_by_text("18 done, 2 failed").wait_for()
     assert runs.filter(has_text="rank").locator(".cellmill-run-name").get_attribute("aria-pressed") == "true"
     assert grave_findings(page, PANEL) == []
-
-    # After a reload all tasks are shown, and a run that is over can be chosen.
-    one.load()
-    one.open_panel()
-    one.wait_panel("d.total === 40 && d.done === 40 && d.run === 'all'")
-    choose(page, "] simulate")
-    one.wait_panel("d.total === 20 && d.done === 20 && d.failed === 2")
-    tab(page, "map")
-    page.wait_for_function(f"() => document.querySelector('{PANEL} .cellmill-map')?.dataset.failed === '2'")
     assert not one.errors

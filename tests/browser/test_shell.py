@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import grave_findings
 from tests.browser.conftest import PANEL, ROOT, TIMEOUT_MS
 from tests.browser.lab_page import SCREENSHOTS
+from tests.browser.page_setup import set_setting
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
@@ -44,12 +45,6 @@ BEYOND = """() => {
         + '.cellmill-tab, .cellmill-kernel *';
     return [...panel.querySelectorAll(parts)]
         .filter(one => one.getBoundingClientRect().right > edge).map(one => one.className);
-}"""
-SETTING = """async ([key, value]) => {
-    const services = window.jupyterapp.pluginRegistry._services;
-    const token = [...services.keys()].find(one => one.name.endsWith(':ISettingRegistry'));
-    const registry = await window.jupyterapp.resolveRequiredService(token);
-    await registry.set('cellmill:plugin', key, value);
 }"""
 
 
@@ -86,8 +81,8 @@ def set_theme(one: Any, theme: str) -> None:
     one.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
 
-def test_status_bar_main_view_and_context_menu(lab: OpenLab, tmp_path: Path) -> None:
-    one = open_running(lab, tmp_path / "door")
+def test_status_bar_main_view_and_context_menu(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = open_running(lab_in_use, tmp_path / "door")
     page = one.page
     status = page.locator(STATUS)
     # The status bar knows of the run although no dashboard is open, and obeys none but the kernel in front.
@@ -147,9 +142,9 @@ SHARED = """() => {
 }"""
 
 
-def test_the_status_bar_is_drawn_in_pictures_of_the_panel(lab: OpenLab) -> None:
+def test_the_status_bar_is_drawn_in_pictures_of_the_panel(lab_in_use: OpenLab) -> None:
     define = "%%parallel\ndef slow(number):\n    import time\n    time.sleep(0.01)"
-    one = lab(LOAD, define, "print('made', len(list(slow.map(range(1200)))))")
+    one = lab_in_use(LOAD, define, "print('made', len(list(slow.map(range(1200)))))")
     for index in (0, 1):
         one.run_cell(index)
     one.wait_output(0, "loaded now")
@@ -169,21 +164,21 @@ def test_settings_take_effect_at_once(lab: OpenLab, tmp_path: Path) -> None:
     status = page.locator(STATUS)
     expect(status).to_be_visible(timeout=TIMEOUT_MS)
     expect(page.locator(SIDE)).to_be_hidden()
-    page.evaluate(SETTING, ["openWhenTasksBegin", True])
+    set_setting(one, "openWhenTasksBegin", True)
     (tmp_path / "door").touch()
     one.wait_output(2, "gathered 60")
     one.run_cell(2)
     expect(page.locator(SIDE)).to_be_visible(timeout=TIMEOUT_MS)
-    page.evaluate(SETTING, ["showInStatusBar", False])
+    set_setting(one, "showInStatusBar", False)
     expect(status).to_be_hidden()
-    page.evaluate(SETTING, ["defaultTab", "workers"])
+    set_setting(one, "defaultTab", "workers")
     expect(page.locator(f"{SIDE} [data-tab=workers]")).to_have_attribute("aria-selected", "true")
-    page.evaluate(SETTING, ["openIn", "main"])
+    set_setting(one, "openIn", "main")
     one.command("cellmill:open-dashboard")
     numbers(one, MAIN, total="60")
     for key in ("openWhenTasksBegin", "showInStatusBar", "defaultTab", "openIn"):
         default = {"showInStatusBar": True, "defaultTab": "now", "openIn": "side"}.get(key, False)
-        page.evaluate(SETTING, [key, default])
+        set_setting(one, key, default)
     assert one.errors == []
 
 
@@ -228,9 +223,9 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     assert one.errors == []
 
 
-def test_axe_and_width(lab: OpenLab, tmp_path: Path) -> None:
+def test_axe_and_width(lab_in_use: OpenLab, tmp_path: Path) -> None:
     """No serious finding in any theme; from 220 pixels on nothing overflows the dashboard."""
-    one = open_running(lab, tmp_path / "door")
+    one = open_running(lab_in_use, tmp_path / "door")
     page = one.page
     one.command("cellmill:open-dashboard-in-main")
     one.open_panel()
@@ -252,8 +247,8 @@ def test_axe_and_width(lab: OpenLab, tmp_path: Path) -> None:
     assert one.errors == []
 
 
-def test_launcher_opens_copies_of_the_examples(lab: OpenLab) -> None:
-    one = lab("1")
+def test_launcher_opens_copies_of_the_examples(lab_in_use: OpenLab) -> None:
+    one = lab_in_use("1")
     page = one.page
     folder = one.server.root / "copies"
     folder.mkdir()

@@ -58,8 +58,8 @@ def choose_tab(page: Any) -> None:
     page.locator('#cellmill-panel [data-tab="tasks"]').click()
 
 
-def test_tasks_are_found_looked_at_and_run_again(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(
+def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(
         LOAD, DEFINE, "results = list(check.map(range(60), return_exceptions=True))\nprint('mapped', 60)"
     )
     page = one.page

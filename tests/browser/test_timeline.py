@@ -66,8 +66,8 @@ def choose(one: Any, tab: str) -> None:
     one.page.locator(f"{DASHBOARD} [role=tab][data-tab={tab}]").click()
 
 
-def test_timeline_and_journey(lab: OpenLab, tmp_path: Path) -> None:
-    one = lab(LOAD, DEFINE, COARSE.format(gate=str(tmp_path)), FLOOD)
+def test_timeline_and_journey(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    one = lab_in_use(LOAD, DEFINE, COARSE.format(gate=str(tmp_path)), FLOOD)
     one.open_panel()
     one.run_cell(0)
     one.wait_output(0, "loaded now")
@@ -104,17 +104,12 @@ def while_it_runs(one: Any) -> None:
 
 
 def a_click_names_the_task(one: Any) -> None:
-    one.page.evaluate(
-        f"""() => document.querySelector('{DASHBOARD}').addEventListener(
-            'cellmill-task', event => {{
-                window.chosenTask = event.detail.task;
-                event.stopPropagation();  // else the table of tasks comes to the front
-            }}, true)"""
-    )
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
-    x, y = a_task_of_the_first_worker(one, canvas.bounding_box())
-    one.page.mouse.click(x, y)
-    one.page.wait_for_function("() => /^[0-9]+$/.test(window.chosenTask)")
+    with one.asked_tasks() as asked:
+        x, y = a_task_of_the_first_worker(one, canvas.bounding_box())
+        one.page.mouse.click(x, y)
+        one.page.wait_for_function("() => window.asked.length > 0")
+        assert asked()[0]["task"].isdecimal()
 
 
 def a_task_of_the_first_worker(one: Any, box: Any) -> tuple[float, float]:

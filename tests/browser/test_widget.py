@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.page_cells import wait_badge
 from tests.browser.page_setup import set_theme
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
 
@@ -109,12 +110,18 @@ def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) 
 
 
 def test_made_after_the_run_it_shows_the_run_from_its_begin(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    """Until one is made, the magic shows the panel."""
     open_doors(tmp_path, "first", "second")
-    one = lab_in_use(LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard --inline")
+    cells = (LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard\nprint('after', 'it')", "%dashboard --inline")
+    one = lab_in_use(*cells)
     for index in (0, 1, 2):
         one.run_cell(index)
     one.wait_output(2, "gathered 60")
     one.run_cell(3)
+    one.wait_output(3, "after it")
+    one.page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
+    assert one.page.locator(".cellmill-inline").count() == 0
+    one.run_cell(4)
     wait_inline(one, "d.presence === 'live' && d.done === 60 && d.total === 60 && d.failed === 1")
     root = one.page.locator(ROOT)
     root.locator(".cellmill-window[aria-pressed='true']").get_by_text("Whole run").wait_for()
@@ -169,24 +176,25 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     assert one.errors == []
 
 
-def test_the_magic_chooses_the_panel_and_notebook_7_takes_the_widget(lab: OpenLab, tmp_path: Path) -> None:
+def test_notebook_7_has_the_panel_the_badges_and_the_widget(notebook_7: OpenLab, tmp_path: Path) -> None:
     open_doors(tmp_path, "first", "second")
-    cells = (LOAD, DEFINE, "%dashboard\nprint('after', 'it')", "%dashboard --inline", run_gated(tmp_path, 60))
-    one = lab(*cells)
+    one = notebook_7(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60))
     page = one.page
-    one.run_cell(0)
-    one.wait_output(0, "loaded now")
-    one.run_cell(2)
-    one.wait_output(2, "after it")
+    page.get_by_role("menuitem", name="View", exact=True).click()
+    page.get_by_role("menuitem", name="Cellmill Tasks").click()
     page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
-    assert page.locator(".cellmill-inline").count() == 0
-    one.open_in_notebook_7()
-    for index in (1, 3):
+    one.wait_panel("d.presence === 'absent'")
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'loaded'")
+    for index in (1, 2):
         one.run_cell(index)
     wait_inline(one, "d.presence === 'loaded' || d.presence === 'live'")
-    one.run_cell(4)
+    one.run_cell(3)
+    one.wait_output(3, "gathered 60")
+    one.wait_panel("d.done === 60 && d.failed === 1")
+    wait_badge(page, 3, "d.state === 'failed' && d.done === '60'")
     wait_inline(one, "d.done === 60 && d.total === 60 && d.failed === 1")
     page.locator(ROOT).get_by_role("button", name="One worker more").click()
     wait_inline(one, "d.workers === 3")
-    one.screenshot("widget-notebook7-light")
+    one.screenshot("notebook7-light")
     assert one.errors == []

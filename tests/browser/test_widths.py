@@ -106,9 +106,9 @@ def broken_lines(one: Any, root: str) -> list[Any]:
     return [line for line in lines if line[1] > 24 or line[2] > 1]
 
 
-def test_no_tab_is_cut_off_or_hard_to_use(lab: OpenLab, tmp_path: Path) -> None:
+def test_no_tab_is_cut_off_or_hard_to_use(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab(LOAD, DEFINE, RUN.format(gate=str(gate)))
+    one = lab_in_use(LOAD, DEFINE, RUN.format(gate=str(gate)))
     one.open_panel()
     for cell in range(3):
         one.run_cell(cell)

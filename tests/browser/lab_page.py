@@ -21,6 +21,7 @@ SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 CLICKS, SELECTED_MS = 5, 2000  # to select a cell; until it is told to be
 EVERY_MS = 50  # how often a page is asked: at each of its pictures it would draw for nothing else
 ACTIVE = re.compile(r"\bjp-mod-active\b")
+PICTURES = bool(os.environ.get("CELLMILL_PICTURES"))  # whether tests leave pictures to be read
 SLOWER = float(os.environ.get("CELLMILL_SLOW_PAGE", "1"))  # how many times slower than this machine a page is
 LEAVE = """async () => {
     const { shell, commands, restored } = window.jupyterapp;
@@ -237,6 +238,23 @@ class Lab:
             }}""",
             polling=EVERY_MS,
         )
+
+    def picture(self, name: str, *, dark: bool = False) -> None:
+        """A picture to be read by a person, where pictures are wanted: it tells a test nothing."""
+        if not PICTURES:
+            return
+        if dark:
+            self.set_theme("dark")
+        self.screenshot(name)
+        if dark:
+            self.set_theme("light")
+
+    def set_theme(self, theme: str) -> None:
+        """Light or dark, once the page is there."""
+        self.command("apputils:change-theme", theme=f"JupyterLab {theme.capitalize()}")
+        light = str(theme == "light").lower()
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def screenshot(self, name: str) -> Path:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)

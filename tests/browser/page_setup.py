@@ -20,10 +20,7 @@ def set_setting(one: Any, key: str, value: object) -> None:
 
 def set_theme(one: Any, theme: str) -> None:
     """Light or dark, once the page is there."""
-    one.command("apputils:change-theme", theme=f"JupyterLab {theme.capitalize()}")
-    light = str(theme == "light").lower()
-    one.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
-    one.page.wait_for_selector("#jupyterlab-splash", state="detached")
+    one.set_theme(theme)
 
 
 def prepare(one: Any, theme: str, *, panel: bool = False, width: int = 0, height: int = 0) -> None:

@@ -76,7 +76,7 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     assert sorted(arguments[:10], key=int) == [str(sample) for sample in range(3, 100, 10)]
     assert arguments[10].startswith("103, tag=Tag(")
     assert arguments[11] == '113, "it\'s"'
-    one.screenshot("failures-light")
+    one.picture("failures-light")
 
     # As Python: eleven entries and a comment.
     page.get_by_role("button", name="Copy arguments").click()
@@ -105,12 +105,7 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     )
     assert page.locator(FOLD).get_by_role("button", name="Retry", exact=True).is_disabled()
     assert grave_findings(page, PANEL) == []
-    one.command("apputils:change-theme", theme="JupyterLab Dark")
-    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
-    one.screenshot("failures-dark")
-    one.command("apputils:change-theme", theme="JupyterLab Light")
-    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+    one.picture("failures-dark", dark=True)
 
     # The same without the panel.
     one.run_cell(3)

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab_page import SCREENSHOTS, Lab
+from tests.browser.lab_page import Lab
 
 SETUP = """
 %load_ext cellmill
@@ -198,7 +198,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.wait_panel("d.running === 2")
     choose(one, "graph")
     graph(one, "g.tasks === '20' && g.dependencies === '23' && words.includes('running 2')")
-    one.screenshot("graph-running-light")
+    one.picture("graph-running-light")
     choose(one, "workers")
     doing = one.page.locator("#cellmill-panel .cellmill-worker-doing")
     doing.get_by_text("align for").first.wait_for()
@@ -206,7 +206,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.page.wait_for_function(
         "() => /%/.test(document.querySelector('#cellmill-panel .cellmill-worker-cpu').innerText)"
     )
-    one.screenshot("workers-light")
+    one.picture("workers-light")
     (root / "gate").touch()
     one.wait_output(1, "top 35")
     one.wait_panel("d.done === d.total && d.total === 20")
@@ -238,20 +238,18 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.run_cell(3)
     one.wait_output(3, "grid True")
     graph(one, "g.tasks === '1260' && words.includes('done 1,260')")
-    one.screenshot("graph-many-light")
-    one.command("apputils:change-theme", theme="JupyterLab Dark")
-    one.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+    one.picture("graph-many-light")
     widen(one, 640)
-    one.screenshot("graph-many-dark-wide")
+    one.picture("graph-many-dark-wide", dark=True)
     one.page.locator(".cellmill-graph-longest input").check()
     one.page.get_by_text("of run time in 21 tasks").wait_for()
-    one.screenshot("graph-longest-dark")
+    one.picture("graph-longest-dark", dark=True)
     one.run_cell(4)
     one.wait_output(4, "huge")
     graph(one, "g.folded === 'true' && g.tasks === '12500' && words.includes('done 12,500')")
-    one.screenshot("graph-folded-dark")
+    one.picture("graph-folded-dark", dark=True)
     choose(one, "workers")
-    one.screenshot("workers-dark-wide")
+    one.picture("workers-dark-wide", dark=True)
     pids = "() => [...document.querySelectorAll('.cellmill-worker-name span')].map(one => one.title).join()"
     before = one.page.evaluate(pids)
     one.page.locator("#cellmill-panel .cellmill-worker-replace").first.click()
@@ -260,7 +258,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.run_cell(5)
     one.wait_output(5, "none 1")
     one.page.locator("#cellmill-panel").get_by_text("f(g(x))").wait_for()
-    one.screenshot("graph-empty-dark")
+    one.picture("graph-empty-dark", dark=True)
     assert not one.errors
 
 
@@ -305,7 +303,6 @@ def replayed(
     page.goto(done.stdout.split()[-1])
     page.bring_to_front()
     page.wait_for_selector(".cellmill-dashboard[data-done='20'][data-failed='2']")
-    page.screenshot(path=SCREENSHOTS / "replay-light.png")
     page.evaluate(
         """([width, variables]) => {
             document.querySelector('.cellmill-panel').style.width = `${width + 24}px`;
@@ -356,7 +353,6 @@ def look_up_tasks(page: Page) -> None:
     expect(detail.locator(".cellmill-stage")).to_have_count(7)
     assert detail.locator(".cellmill-detail-error").inner_text() == "ValueError: <b>alone</b>"
     assert "in score" in detail.locator(".cellmill-detail-traceback").inner_text()
-    page.screenshot(path=SCREENSHOTS / "replay-task-light.png")
     assert detail.get_by_role("button").all_inner_texts() == ["×"]  # there is no kernel to run it again
     # the other tabs name tasks, the map by their places
     page.locator("[data-tab=map]").click()
@@ -391,7 +387,7 @@ def by_keys(one: Lab) -> str | None:
     assert "1 input ·" in info.inner_text()
     one.page.keyboard.press("Enter")
     node = one.page.locator("#cellmill-panel .cellmill-graph").get_attribute("data-node")
-    one.screenshot("graph-marked-light")
+    one.picture("graph-marked-light")
     before = canvas.evaluate("one => one.toDataURL()")
     one.page.keyboard.press("+")
     one.page.keyboard.press("Shift+ArrowLeft")
@@ -429,7 +425,7 @@ def test_each_dot_has_the_colour_of_its_task(lab_in_use: Callable[..., Lab]) -> 
         one.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
         steady_picture(one)
         assert one.page.evaluate(AREAS) == {**wanted, **none}
-        one.screenshot(f"graph-dots-{theme.split()[1].lower()}")
+        one.picture(f"graph-dots-{theme.split()[1].lower()}")
     (one.server.root / "gate").touch()
     one.run_cell(2)
     one.wait_output(2, "all 90")

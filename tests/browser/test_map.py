@@ -80,17 +80,9 @@ def words(one: Any) -> str:
 
 
 def looks(one: Any, name: str) -> None:
-    """Pictures of the panel as it is and in the dark, beside the notebook and wide."""
-    page = one.page
-    for theme in ("Light", "Dark"):
-        one.command("apputils:change-theme", theme=f"JupyterLab {theme}")
-        light = str(theme == "Light").lower()
-        page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
-        page.wait_for_selector("#jupyterlab-splash", state="detached")
-        one.screenshot(f"{name}-{theme.lower()}")
-    one.command("apputils:change-theme", theme="JupyterLab Light")
-    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    """Pictures of the panel as it is and in the dark."""
+    one.picture(f"{name}-light")
+    one.picture(f"{name}-dark", dark=True)
 
 
 def test_map_and_now(lab_in_use: OpenLab, tmp_path: Path) -> None:
@@ -171,7 +163,7 @@ def a_large_map_has_cells_of_many_tasks(one: Any, tasks: int) -> None:
         page.keyboard.press("ArrowRight")
     assert words(one) == f"Task 8 of {tasks:,}: failed"
     page.keyboard.press("Enter")
-    one.screenshot("map-zoomed-light")
+    one.picture("map-zoomed-light")
     page.keyboard.press("Escape")
     wait_map(one, "m.span === 8 && m.cells === 12500")
     box = canvas.bounding_box()
@@ -219,7 +211,7 @@ def throughput_and_queue_over_time(one: Any) -> None:
         assert page.locator("#cellmill-panel .cellmill-now-when").inner_text() not in ("", "now")
         assert set(found) - {"0", "–", ""}, window
     assert page.get_by_role("button", name="5 min").get_attribute("aria-pressed") == "true"
-    one.screenshot("now-five-minutes-light")
+    one.picture("now-five-minutes-light")
 
 
 def columns_of(one: Any) -> int:

@@ -84,7 +84,7 @@ def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: 
     one.wait_output(3, "mapped 8")
     wait_lines(page, "l.length === 26")
     page.locator(f"{OUTPUT} .cellmill-output-count").get_by_text("26 lines", exact=True).wait_for()
-    one.screenshot("output-light")
+    one.picture("output-light")
 
     # By text, stream, worker and task.
     search = page.get_by_role("searchbox", name="Search output")
@@ -121,10 +121,5 @@ def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: 
     page.locator(f"{OUTPUT} .cellmill-output-count").get_by_text("The newest 30 of 4,026 lines").wait_for()
     page.get_by_role("button", name="Show more").click()
     wait_lines(page, "l.length === 330 && l.at(-1).text === 'call 7 line 3999'")
-    one.command("apputils:change-theme", theme="JupyterLab Dark")
-    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
-    one.screenshot("output-dark")
-    one.command("apputils:change-theme", theme="JupyterLab Light")
-    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+    one.picture("output-dark", dark=True)
     assert one.errors == []

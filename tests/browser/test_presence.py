@@ -59,11 +59,11 @@ def change_kernel(one: Any, name: str) -> None:
     )
 
 
-def test_kernels_with_nothing_to_show(lab_in_use: OpenLab, server: Any) -> None:
+def test_kernels_with_nothing_to_show(lab: OpenLab, server: Any) -> None:
     """Another version, an unreadable frame, another language, a dead kernel, no kernel, no notebook."""
     install_echo(server.jupyter_path)
     send = "from comm import create_comm\ncreate_comm(target_name='x').send({'cellmill': %s, 'kind': 'snapshot'})"
-    one = lab_in_use(send % 99, send % 0, send % 1, LOAD, "die")
+    one = lab(send % 99, send % 0, send % 1, LOAD, "die")
     one.open_panel()
     one.wait_panel("d.presence === 'absent'")
     assert "%load_ext cellmill" in text(one)

@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import grave_findings
 from tests.browser.conftest import PANEL, ROOT, TIMEOUT_MS
-from tests.browser.lab_page import SCREENSHOTS
 from tests.browser.page_setup import set_setting
 
 OpenLab = Callable[..., Any]
@@ -118,10 +117,33 @@ def test_status_bar_main_view_and_context_menu(lab_in_use: OpenLab, tmp_path: Pa
     choose(one, line, "Show Its Notebook")
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.title.label") == one.name
 
+    no_theme_has_a_serious_finding(one)
+    nothing_overflows(one)
     (tmp_path / "door").touch()
     numbers(one, MAIN, done="60", failed="1")
     expect(page.locator(".cellmill-status-bar")).to_be_hidden()
     assert one.errors == []
+
+
+def no_theme_has_a_serious_finding(one: Any) -> None:
+    findings = []
+    for theme in ("light", "dark", "dark-high-contrast"):
+        set_theme(one, f"JupyterLab {theme.replace('-', ' ').title()}")
+        one.picture(f"shell-{theme}")
+        parts = grave_findings(one.page, "#cellmill-panel", ".cellmill-main", ".cellmill-status")
+        findings += [f"{theme}: {finding}" for finding in parts]
+    assert findings == []
+
+
+def nothing_overflows(one: Any) -> None:
+    """From 220 pixels on, in the theme with the widest borders and in the usual one."""
+    for theme in ("dark-high-contrast", "light"):
+        set_theme(one, f"JupyterLab {theme.replace('-', ' ').title()}")
+        for width in (220, 300, 480):
+            one.page.evaluate(NARROW, width)
+            assert one.page.evaluate(BEYOND) == [], (theme, width)
+            one.picture(f"side-{theme}-{width}")
+    one.page.evaluate(NARROW, 0)
 
 
 # The page's pictures (by their times) in which the side panel changed, and those in which the status item did.
@@ -198,7 +220,7 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     one.page.wait_for_timeout(1500)  # JupyterLab saves its layout a second after the last change
     one.page.reload()
     numbers(one, MAIN, done="20", total="60", running="2")
-    one.screenshot("main-after-reload-light")
+    one.picture("main-after-reload-light")
 
     other = type(one)(one.page.context.new_page(), one.server, one.name)
     other.workspace = "second"
@@ -220,30 +242,6 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     one.page.get_by_role("tab", name=one.name, exact=True).wait_for()
     one.page.get_by_role("tab", name=f"Tasks: {one.name}").click()
     numbers(one, MAIN, over="60", presence="live")
-    assert one.errors == []
-
-
-def test_axe_and_width(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    """No serious finding in any theme; from 220 pixels on nothing overflows the dashboard."""
-    one = open_running(lab_in_use, tmp_path / "door")
-    page = one.page
-    one.command("cellmill:open-dashboard-in-main")
-    one.open_panel()
-    numbers(one, MAIN, done="20")
-    numbers(one, SIDE, done="20", failed="1")
-    findings = []
-    for theme in ("light", "dark", "dark-high-contrast"):
-        set_theme(one, f"JupyterLab {theme.replace('-', ' ').title()}")
-        one.screenshot(f"shell-{theme}")
-        for part in ("#cellmill-panel", ".cellmill-main", ".cellmill-status"):
-            findings += [f"{theme}: {finding}" for finding in grave_findings(page, part)]
-        for width in (220, 300, 480):
-            page.evaluate(NARROW, width)
-            assert page.evaluate(BEYOND) == [], (theme, width)
-            page.locator("#cellmill-panel").screenshot(path=SCREENSHOTS / f"side-{theme}-{width}.png")
-        page.evaluate(NARROW, 0)
-    set_theme(one, "JupyterLab Light")
-    assert findings == []
     assert one.errors == []
 
 

@@ -67,7 +67,7 @@ def test_strips(lab_in_use: OpenLab, tmp_path: Path) -> None:
     one.wait_panel("d.running === 1")
     near = one.page.locator("#cellmill-panel .cellmill-now .cellmill-near li")
     near.get_by_text("of memory, and the task declares 200 MB").wait_for()
-    one.screenshot("strips-near")
+    one.picture("strips-near")
     tabs = one.page.locator("#cellmill-panel .cellmill-dashboard [role=tab]")
     tabs.and_(one.page.locator("[data-tab=workers]")).click()
     one.page.locator("#cellmill-panel .cellmill-workers-tab .cellmill-near li").wait_for()
@@ -103,7 +103,7 @@ def of_one(one: Any, told: Any) -> None:
     told.get_by_text("worker 0 has").wait_for()
     one.page.locator(f"{PAGE} .cellmill-strips[data-worker='0']").wait_for()
     assert one.page.locator(f"{PAGE} .cellmill-strips-head select").input_value() == "0"
-    one.screenshot("strips-one")
+    one.picture("strips-one")
     one.page.locator(f"{PAGE} .cellmill-strips-head select").select_option("")
     told.get_by_text("workers have").wait_for()
-    one.screenshot("strips-all")
+    one.picture("strips-all")

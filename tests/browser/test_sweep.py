@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.browser.page_setup import set_theme
 from tests.browser.test_widget import load_without_kernel
 
 OpenLab = Callable[..., Any]
@@ -69,9 +68,8 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     box.get_by_role("button", name="Run all").click()
     wait_points(one, 36)  # without two that wait at the door, the last ones, and two that failed
     progress.get_by_text("36 of 40 points done, 2 failed, 2 running").wait_for()
-    set_theme(one, "light")
     box.scroll_into_view_if_needed()
-    one.screenshot("sweep-running-light")
+    one.picture("sweep-running-light")
     box.get_by_role("button", name="Stop").click()
     progress.get_by_text("36 of 40 points done, 2 failed", exact=True).wait_for()
     header = box.get_by_role("button", name="loss")
@@ -89,9 +87,8 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     progress.get_by_text("38 of 40 points done, 2 failed", exact=True).wait_for()
     wait_points(one, 38)
     box.scroll_into_view_if_needed()
-    one.screenshot("sweep-over-light")
-    set_theme(one, "dark")
-    one.screenshot("sweep-over-dark")
+    one.picture("sweep-over-light")
+    one.picture("sweep-over-dark", dark=True)
     calls = (tmp_path / "calls").read_text().split()
     assert len(set(calls)) == 40
     assert len(calls) == 42  # each once, but the two that were stopped
@@ -112,9 +109,7 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     assert "38 of 40 points done, 2 failed" in still.inner_text()
     assert "The newest 20 of 40 results" in still.inner_text()
     assert "Loading widget" not in page.locator(".jp-Notebook").inner_text()
-    set_theme(one, "light")
     still.scroll_into_view_if_needed()
-    one.screenshot("sweep-saved-light")
-    set_theme(one, "dark")
-    one.screenshot("sweep-saved-dark")
+    one.picture("sweep-saved-light")
+    one.picture("sweep-saved-dark", dark=True)
     assert one.errors == []

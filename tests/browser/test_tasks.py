@@ -96,7 +96,7 @@ def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: 
     assert "in check" in page.locator(f"{DETAIL} .cellmill-detail-traceback").inner_text()
     assert page.locator("#cellmill-panel img").count() == 0
     assert page.evaluate("() => window.hacked") is None
-    one.screenshot("tasks-detail-light")
+    one.picture("tasks-detail-light")
     # the call again: it fails again, in a task of its own, and the table counts one more
     before = page.locator(DETAIL).get_attribute("data-task")
     page.locator('[data-act="rerun"]').click()
@@ -113,7 +113,7 @@ def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: 
         "() => { const all = [...document.querySelectorAll('.jp-Stdin-input')];"
         " return all.length > 0 && all.at(-1).value === ''; }"
     )
-    one.screenshot("tasks-debug-light")
+    one.picture("tasks-debug-light")
     page.locator(".jp-Stdin-input").last.fill("q")
     page.keyboard.press("Enter")
     page.get_by_text("debugged", exact=True).wait_for()
@@ -153,7 +153,7 @@ def test_control_of_one_task_while_the_cell_runs(lab_in_use: OpenLab, tmp_path: 
     page.wait_for_selector(f"{DETAIL} .cellmill-why")
     words = page.locator(f"{DETAIL} .cellmill-why").inner_text()
     assert "queued behind" in words or "has it, behind hold" in words
-    one.screenshot("tasks-waiting-light")
+    one.picture("tasks-waiting-light")
     field = page.get_by_role("spinbutton", name="Priority")
     field.fill("7")
     field.press("Enter")
@@ -169,12 +169,7 @@ def test_control_of_one_task_while_the_cell_runs(lab_in_use: OpenLab, tmp_path: 
     page.locator(TABLE).last.click()
     page.get_by_role("button", name="Stop", exact=True).click()
     one.wait_panel("d.cancelled === 2")
-    one.command("apputils:change-theme", theme="JupyterLab Dark")
-    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
-    one.screenshot("tasks-stopped-dark")
-    one.command("apputils:change-theme", theme="JupyterLab Light")
-    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+    one.picture("tasks-stopped-dark", dark=True)
     page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
     (tmp_path / "a").touch()
     (tmp_path / "b").touch()

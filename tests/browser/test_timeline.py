@@ -8,7 +8,6 @@ from typing import Any
 
 from playwright.sync_api import TimeoutError
 
-from tests.browser.page_setup import set_theme
 from tests.browser.test_widths import CUT
 from tests.browser.test_workers import widen
 
@@ -80,8 +79,9 @@ def test_timeline_and_journey(lab_in_use: OpenLab, tmp_path: Path) -> None:
     one.wait_output(2, "got 22")
     words_of(one).filter(has_not_text="running").wait_for()  # from now on the picture does not move
     wait_canvas(one, "d.spans === 22")
-    a_click_names_the_task(one)
-    keys_zoom_and_move(one)
+    with one.asked_tasks() as asked:
+        a_click_names_the_task(one, asked)
+        keys_zoom_and_move(one)
     the_journey_of_both(one)
     choose(one, "timeline")
     one.run_cell(3)
@@ -100,16 +100,15 @@ def while_it_runs(one: Any) -> None:
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
     assert canvas.get_attribute("role") == "application"
     assert "1 failed" in (canvas.get_attribute("aria-label") or "")
-    one.screenshot("timeline-coarse")
+    one.picture("timeline-coarse")
 
 
-def a_click_names_the_task(one: Any) -> None:
+def a_click_names_the_task(one: Any, asked: Callable[[], Any]) -> None:
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
-    with one.asked_tasks() as asked:
-        x, y = a_task_of_the_first_worker(one, canvas.bounding_box())
-        one.page.mouse.click(x, y)
-        one.page.wait_for_function("() => window.asked.length > 0")
-        assert asked()[0]["task"].isdecimal()
+    x, y = a_task_of_the_first_worker(one, canvas.bounding_box())
+    one.page.mouse.click(x, y)
+    one.page.wait_for_function("() => window.asked.length > 0")
+    assert asked()[0]["task"].isdecimal()
 
 
 def a_task_of_the_first_worker(one: Any, box: Any) -> tuple[float, float]:
@@ -153,7 +152,7 @@ def the_journey_of_both(one: Any) -> None:
     page.locator("caption").get_by_text("prepare: 12 tasks, 1 failed").wait_for()
     run = page.locator("tr:has(.cellmill-interval-4) td").all_inner_texts()
     assert all(text.endswith("ms") and float(text.split()[0]) > 70 for text in run), run
-    one.screenshot("journey-coarse")
+    one.picture("journey-coarse")
     the_bar_tells_why_workers_were_idle(one, page)
     page.get_by_role("button", name="Log scale").click()
     page.get_by_text("On the log scale").wait_for()
@@ -177,12 +176,11 @@ def the_bar_tells_why_workers_were_idle(one: Any, page: Any) -> None:
         "pieces => pieces.map(piece => getComputedStyle(piece).background)"
     )
     assert len(set(looks)) == len(names)
-    for theme in ("dark", "light"):
-        set_theme(one, theme)
-        for width in (250, 300):
-            widen(one, width)
-            assert one.page.evaluate(CUT, "#cellmill-panel") == []
-            one.screenshot(f"journey-reasons-{theme}-{width}")
+    for width in (250, 300):
+        widen(one, width)
+        assert one.page.evaluate(CUT, "#cellmill-panel") == []
+        one.picture(f"journey-reasons-light-{width}")
+        one.picture(f"journey-reasons-dark-{width}", dark=True)
 
 
 def single_tasks_come(one: Any) -> None:
@@ -200,14 +198,14 @@ def single_tasks_come(one: Any) -> None:
 def a_flood(one: Any) -> None:
     one.page.locator(f"{DASHBOARD} .cellmill-note").get_by_text("30,000 tasks on 3 workers").wait_for()
     wait_canvas(one, "d.spans >= 3 && d.spans <= 1003")
-    one.screenshot("timeline-flood")
+    one.picture("timeline-flood")
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
     canvas.focus()
     for _ in range(8):
         one.page.keyboard.press("+")
     single_tasks_come(one)
-    one.screenshot("timeline-zoomed")
+    one.picture("timeline-zoomed")
     choose(one, "journey")
     reading = one.page.locator(f"{DASHBOARD} .cellmill-reading")
     reading.get_by_text("From call to result a task takes").wait_for()
-    one.screenshot("journey-flood")
+    one.picture("journey-flood")

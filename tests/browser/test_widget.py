@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.page_cells import wait_badge
-from tests.browser.page_setup import set_theme
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
 
 OpenLab = Callable[..., Any]
@@ -88,15 +87,13 @@ def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) 
     root.get_by_role("button", name="Send no more tasks to workers").click()
     wait_inline(one, "d.paused === 'true'")
     assert page.locator(".cellmill-waiting").is_hidden()
-    one.screenshot("widget-running-light")
+    one.picture("widget-running-light")
     root.get_by_role("button", name="One worker more").click()
     wait_inline(one, "d.workers === 3")
     root.get_by_role("button", name="Send tasks to workers again").click()
     open_doors(tmp_path, "first")
     wait_inline(one, "d.paused === 'false' && d.done === 40 && d.failed === 1 && d.running === 3")
-    set_theme(one, "dark")
-    one.screenshot("widget-running-dark")
-    set_theme(one, "light")
+    one.picture("widget-running-dark", dark=True)
     root.get_by_role("button", name="Cancel work").click()
     wait_inline(one, "d.over === 60 && d.running === 0 && d.cancelled > 0")
     one.wait_kernel("idle")
@@ -105,7 +102,7 @@ def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) 
     page.locator(".cellmill-still").wait_for()
     table = page.locator(".cellmill-still table")
     expect(table).to_contain_text("60")  # the cell may be drawn anew meanwhile
-    one.screenshot("widget-still-light")
+    one.picture("widget-still-light")
     assert one.errors == []
 
 
@@ -134,7 +131,7 @@ def test_made_after_the_run_it_shows_the_run_from_its_begin(lab_in_use: OpenLab,
             found.add(root.locator(f".cellmill-chart-{chart} .cellmill-chart-value").inner_text())
     for chart, found in values.items():
         assert found - {"0", "–", ""}, (chart, found)
-    one.screenshot("widget-after-light")
+    one.picture("widget-after-light")
     assert one.errors == []
 
 
@@ -172,7 +169,7 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     load_without_kernel(one)
     one.page.locator(".cellmill-still table").first.wait_for()
     assert "Loading widget" not in one.page.locator(".jp-Notebook").inner_text()
-    one.screenshot("widget-without-kernel-light")
+    one.picture("widget-without-kernel-light")
     assert one.errors == []
 
 
@@ -196,5 +193,5 @@ def test_notebook_7_has_the_panel_the_badges_and_the_widget(notebook_7: OpenLab,
     wait_inline(one, "d.done === 60 && d.total === 60 && d.failed === 1")
     page.locator(ROOT).get_by_role("button", name="One worker more").click()
     wait_inline(one, "d.workers === 3")
-    one.screenshot("notebook7-light")
+    one.picture("notebook7-light")
     assert one.errors == []

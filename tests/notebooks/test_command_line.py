@@ -1,122 +1,22 @@
-"""``python -m docking``: a screen from a shell, the same hits for any number of workers, clear refusals."""
+"""``python -m docking``: its options, and clear refusals."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import errno
 import os
-import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+from tests.notebooks.command import FRAGMENTS, SMALL_BOX, command
+
 pytestmark = pytest.mark.usefixtures("chemistry")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-BRIEFLY = (
-    "--searches", "2", "--evaluations", "20000", "--final", "2", "--final-exhaustiveness", "2",
-)  # fmt: skip
-"""tests/docking has whole searches."""
-SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
-FRAGMENTS = """\
-NCc1ccccc1 benzylamine
-Oc1ccccc1 phenol
-Cc1ccncc1 picoline
-nonsense broken
-c1ccc2[nH]ccc2c1 indole
-[Na+].[Cl-] salt
-Nc1ccccn1 aminopyridine
-Oc1ccncc1 pyridinol
-Cc1ccccc1C xylene
-NCc1ccco1 furfurylamine
-c1ccc2ncccc2c1 quinoline
-Cc1cc[nH]n1 methylpyrazole
-OCc1ccccc1 benzyl alcohol
-NC(=O)c1ccccc1 benzamide
-Clc1ccccc1 chlorobenzene
-"""
-
-
-def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    import os
-
-    return subprocess.run(
-        [sys.executable, "-m", "docking", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-
-
-@pytest.fixture
-def main(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The command line as a function, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    from docking.__main__ import main
-
-    return main
-
-
-@pytest.fixture
-def in_threads(main: Any) -> Iterator[Callable[..., int]]:
-    """The same, its tasks in threads: a process and its workers take seconds to import the chemistry packages."""
-    import cellmill
-
-    yield lambda *arguments: main([*arguments, "--backend", "threads"])
-    cellmill.default_executor().shutdown()
-    cellmill.set_default_executor(None)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    """(a receptor file of the user's own, a library with bad rows)."""
-    from docking.receptor import tutorial_folder
-
-    protein = tmp_path / "protein.pdb"
-    protein.write_text((tutorial_folder() / "rec.pdb").read_text())
-    library = tmp_path / "library.smi"
-    library.write_text(FRAGMENTS)
-    return protein, library
-
-
-def screened(files: tuple[Path, Path], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A small screen."""
-    protein, library = files
-    done = command(
-        "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
-        "--rounds", "1", "--per-round", "2", "--workers", "2", "--out", str(out), *BRIEFLY, *arguments, cwd=out.parent,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "12 docked, 2 rows with a reason" in done.stdout
-    return done
-
-
-@pytest.mark.notebook
-@pytest.mark.long
-def test_the_same_hits_on_every_backend(files: tuple[Path, Path], tmp_path: Path) -> None:
-    from docking.compare import available
-
-    screened(files, tmp_path / "local")
-    missing = []
-    for backend, reason in available(("dask", "ray")).items():
-        if reason:
-            missing.append(f"{backend}: {reason}")
-            continue
-        screened(files, tmp_path / backend, "--backend", backend)
-        for name in ("hits.csv", "hits.sdf", "predictions.csv"):
-            assert (tmp_path / backend / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
-    if missing:
-        pytest.skip(f"without {'; '.join(missing)}")
 
 
 def test_a_backend_that_there_is_not(main: Any, files: tuple[Path, Path], capsys: Any) -> None:
@@ -126,48 +26,10 @@ def test_a_backend_that_there_is_not(main: Any, files: tuple[Path, Path], capsys
     assert "unknown backend 'dusk'" in capsys.readouterr().err
 
 
-@pytest.mark.notebook
-def test_a_screen_from_a_shell_gives_the_same_hits_as_one_thread(
-    in_threads: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    protein, library = files
-    written = []
-    for workers in ("1", "2"):
-        out = tmp_path / f"out-{workers}"
-        given = (
-            "--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--start", "10",
-            "--rounds", "1", "--per-round", "2", "--workers", workers, "--out", str(out), *BRIEFLY,
-        )  # fmt: skip
-        if workers == "1":
-            code, (stdout, stderr) = in_threads(*given), capsys.readouterr()
-        else:
-            done = command(*given, cwd=tmp_path)
-            code, stdout, stderr = done.returncode, done.stdout, done.stderr
-        assert code == 0, stderr
-        assert "13 molecules to screen, 2 rows rejected with a reason" in stderr
-        assert "held-out Spearman" in stderr
-        assert "12 docked, 2 rows with a reason" in stdout
-        assert "Single searches of one molecule differ by" in stdout
-        assert "is the best of 2 independent searches: as asked for" in stdout
-        assert "NOT redocked: there is no reference ligand" in stdout
-        assert "rejected: 1 SMILES does not parse, 1 no carbon" in stderr
-        assert "to a worker, ms" in stdout
-        assert (
-            "read again: 12 molecules from the folder, nothing docked anew, each with the same score"
-            in stdout
-        )
-        written.append((out / "hits.csv").read_bytes())
-        assert (out / "hits.sdf").stat().st_size > 1000
-        assert (out / "predictions.csv").read_text().count("\n") == 14
-    assert written[0] == written[1]
-    rows = list(csv.DictReader(written[0].decode().splitlines()))
-    reasons = {row["name"]: row["reason"] for row in rows if row["reason"]}
-    assert {row["searches"] for row in rows if not row["reason"]} == {"2"}
-    assert {row["redock"] for row in rows if not row["reason"]} == {"unchecked"}
-    assert all(re.search(r"hydrophobic:\w+\.[AB]", row["contacts"]) for row in rows if not row["reason"])
-    assert [row["final_searches"] for row in rows[:3]] == ["3", "3", ""]
-    assert all(float(row["score"]) <= float(row["mean"]) for row in rows if not row["reason"])
-    assert reasons == {"broken": "SMILES does not parse", "salt": "no carbon: not an organic molecule"}
+def test_a_shell_has_the_command(tmp_path: Path) -> None:
+    done = command("--help", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "usage: python -m docking" in done.stdout
 
 
 OTHER_NAMES = {"DOCKS": "start", "LIBRARY": "generate", "START": "start"}

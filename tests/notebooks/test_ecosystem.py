@@ -15,6 +15,8 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "05_ecosystem.ipyn
 
 def test_every_library_has_its_own_results(executed: Any) -> None:
     document = nbformat.read(NOTEBOOK, as_version=4)
+    (forests,) = [cell for cell in document.cells if "RandomForestClassifier(40" in cell.source]
+    forests.source = forests.source.replace("Classifier(40", "Classifier(4")
     executed(document, 240)
     (output,) = document.cells[-1].outputs
     found = ast.literal_eval(output.data["text/plain"])

@@ -38,7 +38,7 @@ LEAST = {
     "LIBRARY": "150",
     "ISOMERS": "1",
     "TAUTOMERS": "1",
-    "EVALUATIONS": "8000",
+    "EVALUATIONS": "20000",  # with fewer not every molecule finds a pose
     "FINAL_EXHAUSTIVENESS": "2",
     "FINAL_SEARCHES": "1",
     "WORKERS": "1",  # each makes its own maps of the receptor, in more time than it docks then

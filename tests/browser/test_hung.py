@@ -13,6 +13,23 @@ from tests.browser.conftest import pages
 from tests.browser.lab_page import Server
 
 
+def test_a_killed_browser_leaves_no_kernel(
+    server: Server, profile: chromium.Profile, request: pytest.FixtureRequest
+) -> None:
+    context = profile.context()
+
+    def meet_a_killed_browser() -> None:
+        with pages(server, context, request.node, profile) as open_lab:
+            one = open_lab("1")
+            context.close()
+            one.page.title()
+
+    with pytest.raises(Error):
+        meet_a_killed_browser()
+    assert server.get("api/sessions") == []
+    profile.close()
+
+
 def test_a_browser_that_answers_nothing_is_killed(
     profile: chromium.Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,20 +85,3 @@ def test_a_driver_that_answers_nothing_is_killed(driver: chromium.Driver, profil
     page = profile.context().new_page()
     assert page.evaluate("() => 6 * 7") == 42
     page.close()
-
-
-def test_a_killed_browser_leaves_no_kernel(
-    server: Server, profile: chromium.Profile, request: pytest.FixtureRequest
-) -> None:
-    context = profile.context()
-
-    def meet_a_killed_browser() -> None:
-        with pages(server, context, request.node) as open_lab:
-            one = open_lab("1")
-            context.close()
-            one.page.title()
-
-    with pytest.raises(Error):
-        meet_a_killed_browser()
-    assert server.get("api/sessions") == []
-    profile.close()

@@ -59,11 +59,11 @@ def change_kernel(one: Any, name: str) -> None:
     )
 
 
-def test_kernels_with_nothing_to_show(lab: OpenLab, server: Any) -> None:
-    """Another version, an unreadable frame, another language, a dead kernel, no kernel, no notebook."""
+def test_kernels_with_nothing_to_show(lab_in_use: OpenLab, server: Any) -> None:
+    """Another version, an unreadable frame, another language, no kernel, no notebook."""
     install_echo(server.jupyter_path)
     send = "from comm import create_comm\ncreate_comm(target_name='x').send({'cellmill': %s, 'kind': 'snapshot'})"
-    one = lab(send % 99, send % 0, send % 1, LOAD, "die")
+    one = lab_in_use(send % 99, send % 0, send % 1, LOAD)
     one.open_panel()
     one.wait_panel("d.presence === 'absent'")
     assert "%load_ext cellmill" in text(one)
@@ -85,15 +85,26 @@ def test_kernels_with_nothing_to_show(lab: OpenLab, server: Any) -> None:
     one.wait_panel("d.presence === 'foreign'")
     assert "Cellmill is for Python kernels" in text(one)
     one.wait_kernel("idle")
-    one.run_cell(4)
-    one.wait_panel("d.presence === 'dead'")
-    assert "has died" in text(one)
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     one.wait_panel("d.presence === 'no-kernel'")
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.close()")
     one.wait_panel("d.presence === 'none'")
     assert "Open a notebook" in text(one)
+    assert one.errors == []
+
+
+@pytest.mark.long
+def test_a_kernel_that_has_died(lab: OpenLab, server: Any) -> None:
+    install_echo(server.jupyter_path)
+    one = lab("die")
+    one.open_panel()
+    change_kernel(one, "echo")
+    one.wait_panel("d.presence === 'foreign'")
+    one.wait_kernel("idle")
+    one.run_cell(0)
+    one.wait_panel("d.presence === 'dead'")
+    assert "has died" in text(one)
     assert one.errors == []
 
 

@@ -47,8 +47,9 @@ def test_a_cell_carries_its_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
     one.run_cell(5)
     one.wait_output(5, "got 4")
     page.locator(f'{PANEL} [data-tab="runs"]').click()
-    of_20 = page.locator(f"{PANEL} .cellmill-history-run", has_text="16 done, 4 failed")
-    of_20.locator(".cellmill-to-cell").click()
+    runs = page.locator(f"{PANEL} .cellmill-history-run")
+    runs.nth(1).wait_for()  # the newest comes above, and what is below moves
+    runs.filter(has_text="16 done, 4 failed").locator(".cellmill-to-cell").click()
     page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
     page.wait_for_function(
         """() => {

@@ -245,8 +245,8 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     assert one.errors == []
 
 
-def test_launcher_opens_copies_of_the_examples(lab_in_use: OpenLab) -> None:
-    one = lab_in_use("1")
+def test_launcher_opens_copies_of_the_examples(lab: OpenLab) -> None:
+    one = lab("1")
     page = one.page
     folder = one.server.root / "copies"
     folder.mkdir()

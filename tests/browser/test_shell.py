@@ -245,15 +245,15 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     assert one.errors == []
 
 
-def test_launcher_opens_copies_of_the_examples(lab: OpenLab) -> None:
-    one = lab("1")
+def test_launcher_opens_copies_of_the_examples(lab_in_use: OpenLab) -> None:
+    one = lab_in_use("1")
     page = one.page
     folder = one.server.root / "copies"
     folder.mkdir()
     page.evaluate("() => window.jupyterapp.commands.execute('filebrowser:go-to-path', { path: 'copies' })")
     for name in ("cellmill-quickstart.ipynb", "cellmill-quickstart (1).ipynb"):
         one.command("launcher:create", cwd="copies")
-        page.locator(".jp-LauncherCard", has_text="Cellmill Quickstart").last.click()
+        page.locator(".jp-LauncherCard", has_text="Cellmill Quickstart").filter(visible=True).click()
         page.get_by_role("tab", name=name, exact=True).wait_for()
     one.command("cellmill:open-example", example="docking")
     page.get_by_role("tab", name="cellmill-docking.ipynb", exact=True).wait_for()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,10 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnModul
     made = OwnModule(tmp_path)
     yield made
     made.forget()
+
+
+def call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
 
 
 def agree(ex: Executor, module: ModuleType) -> None:
@@ -92,6 +97,28 @@ def test_functions_of_before(ex: Executor, module: OwnModule, anew: str) -> None
         assert ex.submit(through, 1).result(SECONDS) == (2, 2)
         assert [ex.submit(each, 1).result(SECONDS) for each in (g, kept)] == [2, 2]
         assert ex.submit(present, 1).result(SECONDS) == present(1)
+
+
+GIVEN = """
+class Model:
+    def of(self, x):
+        return {} * x
+
+model = None
+
+def used(x):
+    return model.of(x)
+"""
+
+
+def test_an_object_that_a_module_was_given(ex: Executor, module: OwnModule) -> None:
+    """What comes along with a function among the arguments is the same bytes, and of another class."""
+    for number in (1, 22):
+        module.write(GIVEN.format(number))
+        loaded = module.load()
+        loaded.model = loaded.Model()
+        assert ex.submit(call, loaded.used, 3).result(SECONDS) == loaded.used(3) == 3 * number
+        assert list(ex.map(call, [loaded.used], [3])) == [3 * number]
 
 
 def test_a_file_that_is_gone(ex: Executor, module: OwnModule, tmp_path: Path) -> None:

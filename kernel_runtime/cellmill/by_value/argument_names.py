@@ -298,7 +298,18 @@ def found_by_name(names: Along | None) -> contextlib.AbstractContextManager[None
     return contextlib.nullcontext() if names is None else names.found()
 
 
-_came: OrderedDict[bytes, Along] = OrderedDict()
+Came = OrderedDict[bytes, Along]
+_came: Came = OrderedDict()
+
+
+def exchange(came: Came) -> Came:
+    """Other modules of the user's are in this process from now on: return the names that came along so far, which refer
+    to those of before, and go on with ``came``.
+    """
+    global _came
+    with _lock:
+        before, _came = _came, came
+    return before
 
 
 def along(data: bytes) -> Along:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from ....by_value import brought
+from ....by_value.argument_names import Came, exchange
 from ....by_value.import_log import Imported, users_own, version_of
 from ....by_value.module_sources import Source, digest_of, text_of
 from .sent_modules import as_loaded, depend_on, spec_of
@@ -40,6 +42,9 @@ class CallerModules:
         self.shipped: Shipped | None = None
         self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
         self._reads: Any = brought.NOTHING  # what was set in them, meanwhile
+        self._came: Came = (
+            OrderedDict()
+        )  # along with arguments, and refers to them; of others, while ours are there
         self._hidden: dict[str, ModuleType] = {}  # of others, while ours are there
         self._attributes: list[
             tuple[ModuleType, str, Any]
@@ -93,7 +98,9 @@ class CallerModules:
         self.texts = {s.digest: self.texts[s.digest] for s in self.sources.values() if s.digest in self.texts}
         if _active is not self:
             self.others.clear()
+            self._came.clear()
             return
+        exchange(OrderedDict())
         self._look_at_others((self.sources.keys() & sys.modules.keys()) - before)
         names = self._names()
         for name in (names - before) & sys.modules.keys():
@@ -132,6 +139,7 @@ class CallerModules:
         for name in self._hidden.keys() | self._loaded.keys():
             self._bind(name, names)
         brought.put_back(self._reads)
+        self._came = exchange(self._came)
         self._loaded = {}
 
     def _bind(self, name: str, names: set[str]) -> None:
@@ -156,6 +164,7 @@ class CallerModules:
             _set(parent, child, value)
         self._attributes = []
         self._reads = brought.set_aside(names)
+        self._came = exchange(self._came)
         sys.modules.update(self._hidden)
         self._hidden = {}
 

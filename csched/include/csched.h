@@ -351,6 +351,10 @@ int csched_journeys_newest(csched_t *s, uint32_t most, csched_journey_t *rows);
 /* Sets the status of elements of a finished, uncommitted chunk in its journeys; only their results tell it. One without
  * a value has one row, which CSCHED_RETRIED marks as an attempt that others follow. */
 int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements, uint32_t count);
+/* Of a finished, uncommitted chunk without a value, with one row: that row is of so many elements from this one on, and
+ * the first ones, which had ended before, get rows of their own with their statuses and without times. */
+int csched_elements_ended(csched_t *s, uint32_t slot, uint32_t element, uint32_t count, const uint32_t *statuses,
+                          uint32_t ended);
 
 /* worker side */
 int csched_worker_attach(const int fds[4], csched_worker_t **worker);

@@ -127,33 +127,47 @@ static void keep(search_t *search, csched_row_t *row)
 
 /* -- conditions */
 
-static bool ticket_wanted(const csched_query_t *query, uint64_t ticket)
+/* The place of the first named task that does not come before this one. */
+static uint32_t named_from(const csched_query_t *query, uint64_t ticket, uint32_t element)
 {
-    uint64_t wanted[2] = {ticket, ticket >> 32};
+    uint32_t low = 0, high = query->ticket_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t named = query->tickets[middle];
+        if (named < ticket || (named == ticket && query->elements && query->elements[middle] < element))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether so many elements from this one on have one that is named. */
+static bool ticket_wanted(const csched_query_t *query, uint64_t ticket, uint32_t element, uint32_t count)
+{
+    uint64_t names[2] = {ticket, ticket >> 32};
     for (int i = 0; i < 2; i++) {
-        uint32_t low = 0, high = query->ticket_count;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (query->tickets[middle] < wanted[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < query->ticket_count && query->tickets[low] == wanted[i])
+        uint32_t place = named_from(query, names[i], element);
+        if (place < query->ticket_count && query->tickets[place] == names[i] &&
+            (!query->elements || query->elements[place] - element < count))
             return true;
     }
     return false;
 }
 
-static bool wanted(const csched_query_t *query, uint32_t kind, uint32_t run, uint32_t function, uint64_t ticket)
+/* Whether a row of an attempt or a record fulfils the conditions; its element and count are those of the elements that
+ * it stands for. */
+static bool wanted(const csched_query_t *query, uint32_t kind, const csched_journey_t *row, uint32_t element,
+                   uint32_t count)
 {
-    if (!(query->kinds & kind) || (query->by_run && query->run != run))
+    if (!(query->kinds & kind) || (query->by_run && query->run != row->run))
         return false;
     if (!query->by_text)
         return true;
+    uint32_t function = row->function;
     if (function / 64 < query->function_words && query->functions[function / 64] >> function % 64 & 1)
         return true;
-    return ticket_wanted(query, ticket);
+    return ticket_wanted(query, row->ticket, element, count);
 }
 
 static uint32_t kind_of_status(uint32_t status)
@@ -233,7 +247,8 @@ static void search_records(csched_t *s, search_t *search)
             if (task->state == TASK_FREE)
                 continue;
             uint32_t kind = kind_of_record(s, task);
-            if (!wanted(search->query, kind, task->run, task->function, task->ticket))
+            const csched_journey_t asked = {.ticket = task->ticket, .run = task->run, .function = task->function};
+            if (!wanted(search->query, kind, &asked, 0, task->count))
                 continue;
             csched_row_t row = row_of_record(s, task, kind);
             row.key = key_of(search, &row.journey, kind);
@@ -250,11 +265,11 @@ static void look_at_row(search_t *search, const journey_t *rows, uint64_t number
 {
     const csched_journey_t *journey = journey_row(rows, number);
     uint32_t kind = kind_of_status(journey->status);
-    if (!wanted(search->query, kind, journey->run, journey->function, journey->ticket))
-        return;
     bool unrun = kind & (CSCHED_IS_CANCELLED | CSCHED_IS_NOT_RUN);
-    csched_row_t row = {
-        .kind = kind, .count = unrun ? journey_count(rows, number) : 1, .key = key_of(search, journey, kind)};
+    uint32_t count = unrun ? journey_count(rows, number) : 1;
+    if (!wanted(search->query, kind, journey, journey->element, count))
+        return;
+    csched_row_t row = {.kind = kind, .count = count, .key = key_of(search, journey, kind)};
     memcpy(&row.journey, journey, sizeof *journey);
     keep(search, &row);
 }
@@ -384,33 +399,4 @@ CSCHED_EXPORT int64_t csched_payload(csched_t *s, uint64_t ticket, void *data, u
         memcpy(data, blob_data(s, task->payload), (size_t)size);
     pthread_mutex_unlock(&s->lock);
     return size;
-}
-
-CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements,
-                                       uint32_t count)
-{
-    pthread_mutex_lock(&s->lock);
-    const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
-    bool over = task && task->state == TASK_DONE && task->row != NO_ROW;
-    if (over && task->status > CSCHED_NONE) { /* it has one row, and its time has come to nothing already */
-        over = status == CSCHED_RETRIED;
-        if (over)
-            journey_mark(&s->journey, task->row, task->ticket, status);
-        pthread_mutex_unlock(&s->lock);
-        return over ? CSCHED_OK : CSCHED_EINVAL;
-    }
-    bool nothing = status == CSCHED_RETRIED || status == CSCHED_TIMEOUT || status == CSCHED_CANCELLED;
-    for (uint32_t i = 0; over && i < count; i++) {
-        if (elements[i] >= task->count)
-            continue;
-        uint64_t ran = journey_mark(&s->journey, task->row + elements[i], task->ticket, status);
-        if (nothing && ran) { /* as a task that is retried, or stopped */
-            account_element_wasted(&s->accounts, task, ran);
-            run_times_wasted(&s->run_times, task, ran);
-        }
-    }
-    for (uint32_t i = 0; over && i < count; i++)
-        slowest_mark(&s->slowest, task->ticket, elements[i], status);
-    pthread_mutex_unlock(&s->lock);
-    return over ? CSCHED_OK : CSCHED_EINVAL;
 }

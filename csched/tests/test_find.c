@@ -313,6 +313,66 @@ static void elements_that_failed_are_marked(void)
     world_close(w);
 }
 
+/* Of a chunk that is named, the element that is meant, also where a page holds fewer rows than the chunk. */
+static void one_element_of_a_chunk(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[2];
+    csched_completion_t completion;
+    csched_options_t options = plain();
+    options.count = 4;
+    world_thread(w);
+    uint64_t chunk = submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
+    UNTIL(csched_poll(w->s, 0) == 1);
+    EQUAL(csched_collect(w->s, 1, &completion), 1);
+    finish(w, 1);
+    uint64_t tickets[2] = {chunk, chunk};
+    uint32_t elements[2] = {1, 3};
+    csched_query_t query = {.kinds = ALL_KINDS,
+                            .order = CSCHED_BY_NEWEST,
+                            .by_text = 1,
+                            .tickets = tickets,
+                            .elements = elements,
+                            .ticket_count = 2};
+    EQUAL(csched_find(w->s, &query, 2, rows), 2);
+    EQUAL(rows[0].matched, 2);
+    EQUAL(rows[0].journey.element, 1);
+    EQUAL(rows[1].journey.element, 3);
+    query.offset = 1;
+    EQUAL(csched_find(w->s, &query, 2, rows), 1);
+    EQUAL(rows[0].journey.element, 3);
+    world_close(w);
+}
+
+/* Of a chunk of four that is cancelled one element had ended, and one is told as an error. */
+static void what_ended_before_its_chunk(void)
+{
+    world_t *w = world_open(1);
+    csched_row_t rows[8];
+    csched_completion_t completion;
+    csched_options_t options = plain();
+    options.count = 4;
+    uint64_t chunk = submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
+    EQUAL(csched_cancel(w->s, chunk), 1);
+    EQUAL(csched_collect(w->s, 1, &completion), 1);
+    uint32_t statuses[] = {CSCHED_VALUE, CSCHED_ERROR};
+    EQUAL(csched_elements_ended(w->s, (uint32_t)chunk, 4, 1, statuses, 2), CSCHED_EINVAL);
+    EQUAL(csched_elements_ended(w->s, (uint32_t)chunk, 2, 3, statuses, 2), CSCHED_EINVAL);
+    EQUAL(csched_elements_ended(w->s, 7777777, 2, 2, statuses, 2), CSCHED_EINVAL);
+    OK(csched_elements_ended(w->s, (uint32_t)chunk, 2, 2, statuses, 2));
+    EQUAL(find(w, CSCHED_IS_DONE, CSCHED_BY_NEWEST, 8, rows), 1);
+    EQUAL(rows[0].journey.element, 0);
+    EQUAL(find(w, CSCHED_IS_FAILED, CSCHED_BY_NEWEST, 8, rows), 1);
+    EQUAL(rows[0].journey.element, 1);
+    EQUAL(find(w, CSCHED_IS_CANCELLED, CSCHED_BY_NEWEST, 8, rows), 1);
+    EQUAL(rows[0].journey.element, 2);
+    EQUAL(rows[0].matched, 2);
+    finish(w, 1);
+    EQUAL(csched_elements_ended(w->s, (uint32_t)chunk, 2, 2, statuses, 2), CSCHED_EINVAL);
+    world_close(w);
+}
+
 MAIN(TEST(each_state_is_found), TEST(conditions_are_joined), TEST(by_position), TEST(a_cancelled_neighbour),
      TEST(the_best_rows_come_in_order), TEST(a_ring_that_ran_over), TEST(nothing_is_missed_meanwhile),
-     TEST(what_a_failed_call_was), TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked))
+     TEST(what_a_failed_call_was), TEST(each_attempt_is_a_row), TEST(elements_that_failed_are_marked),
+     TEST(one_element_of_a_chunk), TEST(what_ended_before_its_chunk))

@@ -15,10 +15,11 @@ from ...randomness.streams import Root
 from ...serialization.exceptions import load_error, number_raised
 from ...serialization.function_code import function_name
 from ...task import TaskOptions
+from . import chunk_rows as rows
 from . import outcomes, state_map
 from .protocols import StreamHost
 from .salvage import mark_in, salvage
-from .scheduler import NO_ELEMENT, Closed, ffi, with_gil
+from .scheduler import NO_ELEMENT, Closed, with_gil
 
 # Outcomes, packed or as they are; or why there are none.
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
@@ -73,6 +74,7 @@ class Chunk:
         "adjusted",
         "attempt",
         "counted",
+        "culprit",
         "delay",
         "held",
         "items",
@@ -84,6 +86,7 @@ class Chunk:
         "position",
         "raised",
         "received",
+        "sent_again",
         "slot",
         "stream",
     )
@@ -109,6 +112,8 @@ class Chunk:
         self.received = 0  # elements whose outcome has come
         self.raised = 0  # of those that came while it ran, as the scheduler counts them
         self.marks: dict[int, list[int]] | None = None  # elements that did not end well, by status
+        self.sent_again = False
+        self.culprit: int | None = None  # the element with which its worker was lost, where it is known
         self.over = self.adjusted = False  # adjusted: the scheduler's counts of a chunk that ended as a whole
         self.position = position  # of its first element in the state map, once it is known
         self.slot = -1
@@ -234,15 +239,16 @@ class Chunk:
         self.marks.setdefault(ended, []).append(place)
 
     def _mark_sent_again(self) -> None:
-        """Mark the chunk, which has one row in the journeys, as an attempt that others follow: none of its elements has
-        ended with it.
+        """Note that the chunk is an attempt that others follow: of its elements without an outcome none has ended with
+        it.
         """
-        self.marks = {with_gil.CSCHED_RETRIED: [0]}
+        self.sent_again = True
 
     def complete(self, status: int, worker: int, detail: int, view: Came | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
         if not self.over:
+            good = self.received
             if (
                 status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE) and view is not None
             ):  # NONE: from a thread
@@ -268,11 +274,7 @@ class Chunk:
                     error = outcomes.error_of(status, view, function_name(stream.function), None)
             if error is not None:
                 self._fail_rest(status, error)
-            for ended, places in (self.marks or {}).items():
-                handle = stream.host.scheduler.handle
-                with_gil.csched_mark_elements(
-                    handle, self.slot, ended, ffi.new("uint32_t[]", places), len(places)
-                )
+            rows.tell(stream.host.scheduler, self, status, good)
             self.over = True
             stream.ended(self.counted)
         with contextlib.suppress(Closed):
@@ -355,7 +357,7 @@ class Chunk:
         if left > 1 and (stream.options.batch or element == NO_ELEMENT):
             self._send_halves()
         elif left:
-            culprit = good + min(max(element - good, 0), left - 1)
+            culprit = self.culprit = good + min(max(element - good, 0), left - 1)
             before, after = slice(good, culprit), slice(culprit + 1, None)
             key, item = self.keys[culprit], self.items[culprit]
             error: BaseException = (

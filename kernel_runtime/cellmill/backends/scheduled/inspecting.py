@@ -38,7 +38,6 @@ _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _NAME = {bit: kind for kind, bit in _BIT.items()}
 _OVER = ("done", "failed", "lost", "cancelled", "not-run", "retried")
 _FAILED = ("failed", "lost", "not-run")
-MOST_OF_GROUP = 8000  # rows among which those of a group of failures are picked: its chunks may have others
 _REMEMBERED = 64  # results of calls that were made again
 
 
@@ -92,62 +91,35 @@ class Inspector:
         a failure that is kept. ``task``: a ticket or a serial number. ``failure``: a group of failures, of which those
         are found that are kept.
         """
-        if failure is not None:
-            return self._find_failed(failure, kinds, run, order, offset, most)
+        kinds = kinds if failure is None else tuple(kind for kind in kinds if kind in _FAILED)
         query = nogil_ffi.new("csched_query_t *")
-        query.kinds = sum(_BIT[kind] for kind in kinds)
-        query.order = ORDERS.index(order)
+        query.kinds, query.order = sum(_BIT[kind] for kind in kinds), ORDERS.index(order)
         if run is not None:
             query.by_run, query.run = 1, run
-        tickets: list[int] = [] if task is None else [task]
-        failed: set[tuple[int, int]] = set()
-        words = None
-        if text and task is None:
-            words = self._functions_like(text)
-            failed = self._host.failures.search(text)
-            tickets = sorted({ticket for ticket, _ in failed})
+        named, words = self._meant(text, task, failure)
+        tickets = nogil_ffi.new("uint64_t[]", [ticket for ticket, _ in named])
+        elements = nogil_ffi.new("uint32_t[]", [element for _, element in named])
+        query.by_text = failure is not None or task is not None or bool(text)
+        query.tickets, query.ticket_count = tickets, len(named)
+        if task is None:
+            query.elements = elements
+        if words is not None:
             query.functions, query.function_words = words, len(words)
-        named = nogil_ffi.new("uint64_t[]", tickets)
-        if text or task is not None:
-            query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
         query.offset, wanted = offset, max(1, min(most, MOST_ROWS))
         rows = nogil_ffi.new("csched_row_t[]", wanted)
         count = nogil.csched_find(self._host.scheduler.nogil_handle, query, wanted, rows)
-        found = [self._row(rows[i]) for i in range(count)]
-        matched = int(rows[0].matched)
-        if failed:  # of a chunk, the elements that are meant
-            wanted_text, every = text.casefold(), len(found)
-            found = [
-                row
-                for row in found
-                if (row.task, row.element or 0) in failed or wanted_text in row.function.casefold()
-            ]
-            matched -= every - len(found)
-        return found, matched
+        return [self._row(rows[i]) for i in range(count)], int(rows[0].matched)
 
-    def _find_failed(
-        self, group: int, kinds: tuple[str, ...], run: int | None, order: str, offset: int, most: int
-    ) -> tuple[list[Row], int]:
-        """The rows of a group's kept failures."""
-        wanted = {(each.task, each.element) for each in self._host.failures.of_group(group)}
-        tickets = sorted({ticket for ticket, _ in wanted})
-        query = nogil_ffi.new("csched_query_t *")
-        query.kinds = sum(_BIT[kind] for kind in kinds if kind in _FAILED)
-        query.order = ORDERS.index(order)
-        if run is not None:
-            query.by_run, query.run = 1, run
-        named = nogil_ffi.new("uint64_t[]", tickets)
-        query.by_text, query.tickets, query.ticket_count = 1, named, len(tickets)
-        rows = nogil_ffi.new("csched_row_t[]", MOST_ROWS)
-        found: list[Row] = []
-        for start in range(0, MOST_OF_GROUP, MOST_ROWS):
-            query.offset = start
-            count = nogil.csched_find(self._host.scheduler.nogil_handle, query, MOST_ROWS, rows)
-            found += [self._row(rows[i]) for i in range(count)]
-            if count < MOST_ROWS:
-                break
-        found = [row for row in found if (row.task, row.element or 0) in wanted]
-        return found[offset : offset + max(1, min(most, MOST_ROWS))], len(found)
+    def _meant(self, text: str, task: int | None, failure: int | None) -> tuple[list[tuple[int, int]], Any]:
+        """Return the tasks and elements that are asked for, sorted, and the bits of the functions whose name has the
+        text.
+        """
+        failures = self._host.failures
+        if failure is not None:
+            return sorted((each.task, each.element) for each in failures.of_group(failure)), None
+        if task is not None:
+            return [(task, 0)], None
+        return (sorted(failures.search(text)), self._functions_like(text)) if text else ([], None)
 
     def at(self, position: int) -> tuple[int, int | None] | None:
         """The task at a position of the state map, and which element of it, if it has several; None: unknown."""

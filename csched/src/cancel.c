@@ -31,7 +31,7 @@ void after_cancel(csched_t *s, uint32_t last)
  * others out. */
 void cancel_leaves_a_row(csched_t *s, task_t *task)
 {
-    task->row = journey_record_incomplete(&s->journey, task, NO_WORKER, CSCHED_CANCELLED, 0);
+    task->row = journey_record_incomplete(&s->journey, task, NO_WORKER, CSCHED_CANCELLED, NULL);
 }
 
 CSCHED_EXPORT int csched_cancel(csched_t *s, uint64_t ticket)

@@ -78,15 +78,15 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     } else {
         account_wasted(&s->accounts, task, entry->received, entry->returned, &worker->time);
     }
-    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) &&
-        task_retry(s, slot, status, result, index, entry->received)) {
+    const uint64_t ran[4] = {entry->received, entry->started, entry->finished, entry->returned};
+    if ((status == CSCHED_ERROR || status == CSCHED_TIMEOUT) && task_retry(s, slot, status, result, index, ran)) {
         blob_release(s, result);
         return CSCHED_OK;
     }
     if (status != entry->status) {
         blob_release(s, result);
         blob_retain(task->payload);
-        task_abort(s, slot, status, task->payload, 0);
+        task_abort(s, slot, status, task->payload, 0, ran);
         return CSCHED_OK;
     }
     const uint64_t *began = (const uint64_t *)(base + sizeof *entry);

@@ -78,7 +78,7 @@ void journey_record(journey_t *journey, task_t *task, const result_entry_t *entr
 }
 
 uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
-                                   uint64_t received)
+                                   const uint64_t ran[4])
 {
     uint64_t number = journey->written;
     csched_journey_t *row = journey_append(journey);
@@ -95,7 +95,7 @@ uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint3
         journey->counts[number & (journey->capacity - 1)] = number << 32 | task->count;
     if (index != NO_WORKER) {
         memcpy(&row->stamps[0], &task->submitted, 3 * sizeof row->stamps[0]);
-        row->stamps[3] = received;
+        memcpy(&row->stamps[3], ran, 4 * sizeof row->stamps[0]);
     }
     return number;
 }

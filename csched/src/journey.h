@@ -55,9 +55,9 @@ void journey_close(journey_t *journey);
 void journey_record(journey_t *journey, task_t *task, const result_entry_t *entry, const uint64_t *marks,
                     uint32_t index);
 /* Records a task or attempt without a result of its own in one row, whatever its count, and returns the row's number.
- * NO_WORKER: it did not run. `received`: when the worker took it. */
+ * NO_WORKER: it did not run. `ran`: the worker's four stamps, from received on, 0 where they are not known. */
 uint64_t journey_record_incomplete(journey_t *journey, const task_t *task, uint32_t index, uint32_t status,
-                                   uint64_t received);
+                                   const uint64_t ran[4]);
 /* Changes the status of one row of a task; returns how long it ran, in nanoseconds, 0 if it was overwritten. */
 uint64_t journey_mark(journey_t *journey, uint64_t row, uint64_t ticket, uint32_t status);
 void journey_resolved(journey_t *journey, uint64_t row, uint32_t count, uint64_t when);

@@ -156,7 +156,7 @@ static void put_back(csched_t *s, held_t *held, uint32_t index, bool alone)
     drop_bundle(s, task);
     if (task->flags & FLAG_STOPPING) {
         blob_retain(task->payload);
-        task_abort(s, slot, CSCHED_CANCELLED, task->payload, 0);
+        task_abort(s, slot, CSCHED_CANCELLED, task->payload, 0, (const uint64_t[4]){0}); /* it has not run */
         return;
     }
     if (task->flags & FLAG_ALLOCATED)

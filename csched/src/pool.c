@@ -206,11 +206,11 @@ static void give_back(csched_t *s, worker_t *worker)
             ready_return(&s->graph, held->slot);
             continue;
         }
-        uint64_t received = u64_relaxed(&worker->segment->claim_since);
-        account_wasted(&s->accounts, task, received, s->now, &worker->time);
-        if (!task_retry(s, held->slot, status, task->payload, task->worker, received)) {
+        const uint64_t ran[4] = {u64_relaxed(&worker->segment->claim_since)};
+        account_wasted(&s->accounts, task, ran[0], s->now, &worker->time);
+        if (!task_retry(s, held->slot, status, task->payload, task->worker, ran)) {
             blob_retain(task->payload); /* the arguments take the place of the result: the error message shows them */
-            task_abort(s, held->slot, status, task->payload, element);
+            task_abort(s, held->slot, status, task->payload, element, ran);
         }
     }
 }

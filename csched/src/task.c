@@ -191,18 +191,12 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
     u64_store_relaxed(&s->outstanding, u64_relaxed(&s->outstanding) - 1);
 }
 
-static uint64_t taken_at(const csched_t *s, const task_t *task)
-{
-    const worker_t *worker = s->workers[task->worker];
-    return worker->segment ? u64_relaxed(&worker->segment->claim_since) : 0;
-}
-
 /* Ends a task without a result of its own: it was lost, stopped, or overran its limit.  Takes over the reference to
  * `result`. */
-void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail)
+void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail, const uint64_t ran[4])
 {
     task_t *task = task_at(s, slot);
-    task->row = journey_record_incomplete(&s->journey, task, task->worker, status, taken_at(s, task));
+    task->row = journey_record_incomplete(&s->journey, task, task->worker, status, ran);
     task_finish(s, slot, status, result, detail);
 }
 
@@ -213,7 +207,7 @@ bool task_retries(const task_t *task)
 
 /* After a failed attempt.  True: another one follows, or the submitter decides (FLAG_ASK_RETRY).  `result` stays the
  * caller's. */
-bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, uint64_t received)
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, const uint64_t ran[4])
 {
     task_t *task = task_at(s, slot);
     if (!task_retries(task))
@@ -242,7 +236,7 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
         task->flags |= FLAG_RETRY_ASKED;
     }
     uncount_partial(s, task);
-    uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, received);
+    uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, ran);
     journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
     if (task->flags & FLAG_ALLOCATED)
@@ -262,7 +256,7 @@ static bool has_value(uint32_t status)
 static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
 {
     s->graph.waiting_count--;
-    dependent->row = journey_record_incomplete(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, 0);
+    dependent->row = journey_record_incomplete(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, NULL);
     task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
 }
 

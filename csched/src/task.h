@@ -16,10 +16,11 @@ int64_t task_submit(csched_t *s, const call_t *call);
 
 /* Whether another attempt may follow a failed one. */
 bool task_retries(const task_t *task);
-/* after a failed attempt, which the worker took at `received`; false: it was the last one */
-bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, uint64_t received);
-/* it ends without a result of its own */
-void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail);
+/* after a failed attempt; `ran`: the worker's four stamps of it, from received on, 0 where they are not known; false: it
+ * was the last one */
+bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, const uint64_t ran[4]);
+/* it ends without a result of its own; `ran` as above */
+void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail, const uint64_t ran[4]);
 bool keeps_payload(uint32_t status);
 /* Counts the first `end` elements of a chunk that runs; `failures` of them have failed. */
 void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failures);

@@ -312,10 +312,10 @@ CSCHED_EXPORT int csched_worker_publish(csched_worker_t *w, uint32_t status, uin
     if (w->published)
         return 1; /* an interrupt that came after the result: the result counts */
     uint64_t now = now_ns();
-    if (!w->started)
-        w->started = now;
     if (!w->finished)
         w->finished = now;
+    if (!w->started) /* its arguments did not load */
+        w->started = w->finished;
     if (now - w->polled >= POLL_NS && output_waits(w, now))
         return CSCHED_EOUTPUT;
     uint64_t marks = 0;

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 
@@ -128,6 +129,14 @@ class FailureLog:
                 keep_item(made, item)
             self._make_room(made)
 
+    def of_refused(self, run: int, name: str, error: BaseException) -> None:
+        """Count a call that was never a task: it could not be sent, or its input had failed. Nothing of it is kept."""
+        if is_a(error, CancelledError):
+            return
+        text = (remote_traceback(error) or "").strip('\n"')
+        with self._lock:
+            self._count(self._group(class_name(type(error)), name, text, error), run)
+
     def _ended(self, slot: int) -> Any:
         ended = ffi.new("csched_ended_t *")
         return ended if with_gil.csched_ended(self._scheduler.handle, slot, ended) == 0 else None
@@ -139,13 +148,8 @@ class FailureLog:
             return None
         text = (remote_traceback(error) or "").strip('\n"')
         group = self._group(class_name(type(error)), name, text, error)
-        group.count += 1
         run = int(ended.run)
-        group.by_run[run] = group.by_run.pop(run, 0) + 1
-        if len(group.by_run) > MOST_RUNS:
-            del group.by_run[next(iter(group.by_run))]
-        group.latest = time.monotonic()
-        self.total += 1
+        self._count(group, run)
         lost = error if is_a(error, WorkerLostError) else None
         made = Failure(
             task=key[0],
@@ -165,6 +169,14 @@ class FailureLog:
         )
         self._kept[key] = made
         return made
+
+    def _count(self, group: Group, run: int) -> None:
+        group.count += 1
+        group.by_run[run] = group.by_run.pop(run, 0) + 1
+        if len(group.by_run) > MOST_RUNS:
+            del group.by_run[next(iter(group.by_run))]
+        group.latest = time.monotonic()
+        self.total += 1
 
     def _make_room(self, made: Failure) -> None:
         """Count a record that is filled in; drop the oldest ones that are not the first of their kind."""

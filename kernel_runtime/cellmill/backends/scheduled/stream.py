@@ -236,6 +236,7 @@ class Stream:
     def _refuse(self, key: Any, item: Any, position: int | None, error: BaseException) -> None:
         """This element cannot be sent."""
         self.host.scheduler.adjust_run(self.run, failed=1)
+        self.host.failures.of_refused(self.run, function_name(self.function), error)
         self.host.states.put(position, 1, state_map.FAILED, self.run)
         self.name(key, item, error)
         self.settle_error(key, error)

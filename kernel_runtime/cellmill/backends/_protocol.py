@@ -89,6 +89,10 @@ class Timeline(Protocol):
     def running(self) -> bytes:
         """A span for each task that runs now."""
 
+    @property
+    def overwritten(self) -> bool:
+        """Whether the oldest journeys, of whatever run, have made room for later ones."""
+
 
 class Part(Protocol):
     """Journeys of one run among those of a look of a `RowReader`."""

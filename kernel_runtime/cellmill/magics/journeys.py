@@ -52,12 +52,17 @@ class Journeys:
     account: Account | None = None
     kept: int = 0  # tasks and attempts that the figures are of
     ended: int = 0  # those of all that have ended: more than are kept, maybe
+    part: bool = False  # rows of some of them were overwritten
     hits: Mapping[str, int] = field(default_factory=dict)  # results that came from the cache, by function
 
     @property
     def _part(self) -> str:
         """What part of the tasks the figures are of; "" where it is all."""
-        return f"The newest {self.kept:,} of {self.ended:,} tasks:" if self.kept < self.ended else ""
+        return (
+            f"The newest {self.kept:,} of {self.ended:,} tasks:"
+            if self.part and self.kept < self.ended
+            else ""
+        )
 
     @property
     def _spent(self) -> str:
@@ -153,7 +158,7 @@ def run_journeys(text: str) -> Journeys:
         timeline.begin(0)
     else:
         timeline.begin(0, run.key)
-    kept = int(fold_all(timeline).tasks)
+    kept, part = int(fold_all(timeline).tasks), timeline.overwritten
     use = executor._backend.use
     peaks = {} if use is None else use.peaks(None if run is None else run.key)
     figures = timeline.figures()
@@ -162,10 +167,13 @@ def run_journeys(text: str) -> Journeys:
     account = observer.account(None if run is None else run.key, advice=True)
     if run is not None:
         hits = run_registry.hits_of(executor._backend, run=run.id)
-        return Journeys(f"run {run.id}, {run.name}", tuple(functions), account, kept, account.tasks, hits)
+        return Journeys(
+            f"run {run.id}, {run.name}", tuple(functions), account, kept, account.tasks, part, hits
+        )
     stats = executor.stats()
     hits = run_registry.hits_of(executor._backend)
-    return Journeys("any task", tuple(functions), account, kept, stats.succeeded + stats.failed, hits)
+    ended = stats.succeeded + stats.failed
+    return Journeys("any task", tuple(functions), account, kept, ended, part, hits)
 
 
 def _runs_of(executor: cellmill.Executor) -> list[run_registry.Known]:

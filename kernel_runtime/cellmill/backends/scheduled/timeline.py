@@ -85,6 +85,14 @@ class Timeline:
         n = nogil.csched_timeline_running(self._scheduler().nogil_handle, self._run, MOST_RUNNING, spans)
         return bytes(ffi.buffer(spans, n * SPAN_BYTES))
 
+    @property
+    def overwritten(self) -> bool:
+        """Whether the oldest journeys, of whatever run, have made room for later ones."""
+        cursor, missed = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        row = ffi.new("csched_journey_t[]", 1)
+        check(nogil.csched_journeys(self._scheduler().nogil_handle, cursor, 1, row, missed), "a journey")
+        return bool(missed[0])
+
     def figures(self) -> list[FunctionFigures]:
         """Return the figures of each function's tasks."""
         rows = ffi.new("csched_figures_t[]", MOST_FIGURES)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,25 @@ def test_every_task_is_told_once(pool: Executor) -> None:
     assert (alone.function, alone.status) == ("double", "done")
     list(pool.map(tasks.double, range(10)))
     assert len(seen) == 301
+
+
+def test_what_did_not_end_well_is_told_with_the_time_that_it_ran(fresh: Executor, tmp_path: Path) -> None:
+    """An attempt that is retried, a task at its limit and one that was lost: each has run, and waited only before."""
+    seen: list[cellmill.TaskEnd] = []
+    stop = cellmill.on_task(seen.append)
+    started = time.monotonic()
+    assert fresh.options(retries=1).submit(tasks.fail_first, str(tmp_path)).result(SECONDS) == 2
+    assert fresh.options(timeout=0.05).submit(time.sleep, tasks.HELD_SECONDS).exception(SECONDS) is not None
+    assert fresh.submit(tasks.die, "SIGKILL").exception(SECONDS) is not None
+    took = time.monotonic() - started
+    stop()
+    by_status = {end.status: end for end in seen}
+    assert set(by_status) == {"retried", "done", "timeout", "lost"}
+    assert 0.05 <= by_status["timeout"].ran <= took
+    assert by_status["retried"].ran > 0
+    again = by_status["done"]
+    assert again.attempt == 1
+    assert again.queued + again.ran + by_status["retried"].ran <= took
 
 
 def test_tasks_of_an_executor_that_comes_later_are_told() -> None:

@@ -25,7 +25,9 @@ LOGGER = "cellmill.tasks"
 class TaskEnd:
     """One task that is over, or an attempt of one that another attempt follows (``status`` "retried").
 
-    ``run`` is the number of its run, None outside of runs; ``queued`` and ``ran`` are seconds, 0 where it did not run.
+    ``run`` is the number of its run, None outside of runs. ``queued`` and ``ran`` are seconds, 0 where it did not run:
+    from when it was ready, with its inputs, to its begin, and from there to its end; of one that was lost, or stopped
+    with its worker, from when the worker took it to when that was noticed.
     """
 
     task: int
@@ -85,7 +87,9 @@ class _Observing(Follower):
 def _end(row: tuple[int, ...], followed: Followed, function: str) -> TaskEnd:
     ticket, key, _, element, worker, status, attempt, *stamps, _, _ = row
     run, _ = followed.run_of(key, stamps[0])
-    ran = bool(stamps[4] and stamps[5])
+    begun = stamps[4] or stamps[3]
+    over = stamps[5] or stamps[7]
+    ran = bool(begun and over)
     return TaskEnd(
         task=ticket >> 32,
         element=element,
@@ -94,8 +98,8 @@ def _end(row: tuple[int, ...], followed: Followed, function: str) -> TaskEnd:
         status=STATUSES[status],
         worker=None if worker == NO_WORKER else worker,
         attempt=attempt,
-        queued=(stamps[4] - stamps[0]) / 1e9 if ran else 0.0,
-        ran=(stamps[5] - stamps[4]) / 1e9 if ran else 0.0,
+        queued=max(0, begun - (stamps[1] or stamps[0])) / 1e9 if ran else 0.0,
+        ran=max(0, over - begun) / 1e9 if ran else 0.0,
     )
 
 

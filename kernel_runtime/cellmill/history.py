@@ -185,8 +185,13 @@ def _cells(record: RunRecord) -> tuple[str, ...]:
 
 
 def _wall(record: RunRecord) -> str:
-    more = "" if record.finished else record.ends or f"{record.outstanding:,} to go"
+    more = "" if record.finished else record.ends or _to_go(record.outstanding)
     return ", ".join(filter(None, (duration_text(record.wall), more)))
+
+
+def _to_go(outstanding: int) -> str:
+    """What is left of a run that may still get tasks; "" where all that it has are over."""
+    return f"{outstanding:,} to go" if outstanding else ""
 
 
 def _number(count: int) -> str:

@@ -226,7 +226,8 @@ _SHOWN = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000))
 def size_text(size: float) -> str:
     """Bytes as people write them: three digits, or all before the point where that are more."""
     # of a unit from what would be rounded to one of it
-    name, unit = next(((name, unit) for name, unit in _SHOWN if size >= 0.9995 * unit), ("bytes", 1))
+    bytes_ = "byte" if size == 1 else "bytes"
+    name, unit = next(((name, unit) for name, unit in _SHOWN if size >= 0.9995 * unit), (bytes_, 1))
     amount = size / unit
     return f"{amount:,.0f} {name}" if amount >= 99.95 else f"{float(f'{amount:.3g}'):g} {name}"
 

@@ -47,6 +47,14 @@ def test_how_tasks_ended(pool: Executor) -> None:
     assert (record.submitted, record.succeeded, record.failed) == (6, 3, 3)
 
 
+def test_calls_that_are_over_are_not_to_go(pool: Executor) -> None:
+    """The run of a script's single calls stays open, and says nothing of what is left."""
+    assert pool.options(name="alone").submit(tasks.double, 4).result(SECONDS) == 8
+    record = of("alone")[-1]
+    assert not record.outstanding
+    assert "to go" not in repr(Runs([record]))
+
+
 def test_a_run_that_goes_on_and_is_cancelled(pool: Executor, gate: Gate) -> None:
     results = pool.map(tasks.hold, [gate.folder] * 8, range(8), chunksize=1)
     gate.wait_started()

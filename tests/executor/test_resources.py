@@ -386,6 +386,7 @@ def test_many_sizes_of_memory() -> None:
 
 SIZES = {
     0: "0 bytes",
+    1: "1 byte",
     999: "999 bytes",
     1000: "1 kB",
     1500: "1.5 kB",

@@ -115,12 +115,15 @@ def number(task: int) -> str:
     return f"#{task >> 32}" if task >> 32 else f"#{task}"
 
 
+_SPANS = (("min", 60e9, 59.5e9), ("s", 1e9, 999.5e6), ("ms", 1e6, 999.5e3), ("us", 1e3, 999.5))
+
+
 def span(nanoseconds: float) -> str:
     """A duration as people read it."""
-    for unit, size in (("min", 60e9), ("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
+    for unit, size, least in _SPANS:
+        if nanoseconds >= least:  # what is rounded to one of the unit is told in it
             value = nanoseconds / size
-            return f"{value:,.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+            return f"{value:,.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"
     return f"{nanoseconds:.0f} ns"
 
 

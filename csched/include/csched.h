@@ -349,7 +349,7 @@ int csched_journeys(csched_t *s, uint64_t *cursor, uint32_t most, csched_journey
 int csched_journeys_newest(csched_t *s, uint32_t most, csched_journey_t *rows);
 
 /* Sets the status of elements of a finished, uncommitted chunk in its journeys; only their results tell it. One without
- * a value has one row, which CSCHED_RETRIED marks as an attempt that others follow. */
+ * a value has one row, which CSCHED_RETRIED marks as an attempt that others follow, and CSCHED_CANCELLED as cancelled. */
 int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t status, const uint32_t *elements, uint32_t count);
 /* Of a finished, uncommitted chunk without a value, with one row: that row is of so many elements from this one on, and
  * the first ones, which had ended before, get rows of their own with their statuses and without times. */

@@ -12,7 +12,7 @@ CSCHED_EXPORT int csched_mark_elements(csched_t *s, uint32_t slot, uint32_t stat
     const task_t *task = slot < s->graph.capacity ? task_at(s, slot) : NULL;
     bool over = task && task->state == TASK_DONE && task->row != NO_ROW;
     if (over && task->status > CSCHED_ERROR) { /* it has one row, and its time has come to nothing already */
-        over = status == CSCHED_RETRIED;
+        over = status == CSCHED_RETRIED || status == CSCHED_CANCELLED;
         if (over)
             journey_mark(&s->journey, task->row, task->ticket, status);
         pthread_mutex_unlock(&s->lock);

@@ -367,6 +367,12 @@ static void what_ended_before_its_chunk(void)
     EQUAL(find(w, CSCHED_IS_CANCELLED, CSCHED_BY_NEWEST, 8, rows), 1);
     EQUAL(rows[0].journey.element, 2);
     EQUAL(rows[0].matched, 2);
+    uint32_t first = 0;
+    OK(csched_mark_elements(w->s, (uint32_t)chunk, CSCHED_RETRIED, &first, 1));
+    EQUAL(find(w, CSCHED_IS_CANCELLED, CSCHED_BY_NEWEST, 8, rows), 0);
+    OK(csched_mark_elements(w->s, (uint32_t)chunk, CSCHED_CANCELLED, &first, 1));
+    EQUAL(find(w, CSCHED_IS_CANCELLED, CSCHED_BY_NEWEST, 8, rows), 1);
+    EQUAL(csched_mark_elements(w->s, (uint32_t)chunk, CSCHED_ERROR, &first, 1), CSCHED_EINVAL);
     finish(w, 1);
     EQUAL(csched_elements_ended(w->s, (uint32_t)chunk, 2, 2, statuses, 2), CSCHED_EINVAL);
     world_close(w);

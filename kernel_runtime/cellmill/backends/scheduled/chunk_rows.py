@@ -22,8 +22,10 @@ class EndedChunk(Protocol):
         """Elements that did not end well, by status."""
 
     @property
-    def sent_again(self) -> bool:
-        """Whether its elements without an outcome run again as other chunks."""
+    def rest(self) -> int | None:
+        """The status of its elements without an outcome: they run again as other chunks, or are cancelled; None: its
+        own.
+        """
 
     @property
     def culprit(self) -> int | None:
@@ -47,8 +49,8 @@ def tell(scheduler: Scheduler, chunk: EndedChunk, status: int, good: int) -> Non
             )
         again = sum(place >= good for place in marks.get(with_gil.CSCHED_RETRIED, ()))
         marks = {with_gil.CSCHED_RETRIED: [0]} if 0 < again == count - good else {}
-    if chunk.sent_again:
-        marks[with_gil.CSCHED_RETRIED] = list(range(good, count))
+    if chunk.rest is not None:
+        marks[chunk.rest] = list(range(good, count))
     for ended, places in marks.items():
         with_gil.csched_mark_elements(
             scheduler.handle, chunk.slot, ended, ffi.new("uint32_t[]", places), len(places)

@@ -86,7 +86,7 @@ class Chunk:
         "position",
         "raised",
         "received",
-        "sent_again",
+        "rest",
         "slot",
         "stream",
     )
@@ -112,7 +112,7 @@ class Chunk:
         self.received = 0  # elements whose outcome has come
         self.raised = 0  # of those that came while it ran, as the scheduler counts them
         self.marks: dict[int, list[int]] | None = None  # elements that did not end well, by status
-        self.sent_again = False
+        self.rest: int | None = None  # status of the elements without an outcome, where it is not the chunk's
         self.culprit: int | None = None  # the element with which its worker was lost, where it is known
         self.over = self.adjusted = False  # adjusted: the scheduler's counts of a chunk that ended as a whole
         self.position = position  # of its first element in the state map, once it is known
@@ -242,7 +242,7 @@ class Chunk:
         """Note that the chunk is an attempt that others follow: of its elements without an outcome none has ended with
         it.
         """
-        self.sent_again = True
+        self.rest = with_gil.CSCHED_RETRIED
 
     def complete(self, status: int, worker: int, detail: int, view: Came | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
@@ -329,6 +329,7 @@ class Chunk:
         stream, first, end = self.stream, self.received, len(self.items)
         self.received = end
         if self.cancelled:
+            self.rest = with_gil.CSCHED_CANCELLED
             self._put(first, end, state_map.CANCELLED)
             self._cancel_rest(self.keys[first:end], self.items[first:end])
             return

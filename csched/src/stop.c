@@ -219,7 +219,7 @@ uint32_t stopping_of(const csched_t *s, uint32_t run, bool every)
         uint64_t ticket = segment ? u64_relaxed(&segment->claim_ticket) : 0;
         const task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
         if (task && task->state == TASK_SENT && task->flags & FLAG_STOPPING && (every || task->run == run))
-            count += task->count;
+            count++; /* as those that run: of a chunk one element does */
     }
     return count;
 }

@@ -88,9 +88,8 @@ class Status:
         executor = cellmill.default_executor()
         stats = executor.stats()
         done = f"{stats.succeeded + stats.failed:,} of {stats.total:,}"  # cancelled ones are none
-        counts = f"{done} done, {stats.running:,} running, {stats.waiting + stats.queued:,} waiting"
-        if stats.stopping:
-            counts += f", {stats.stopping:,} of them stopping"
+        stopping = f" ({stats.stopping:,} of them stopping)" if stats.stopping else ""
+        counts = f"{done} done, {stats.running:,} running{stopping}, {stats.waiting + stats.queued:,} waiting"
         ends = f"{stats.succeeded:,} succeeded, {stats.failed:,} failed, {stats.cancelled:,} cancelled"
         state = (
             " (closed)"

@@ -53,6 +53,18 @@ def test_what_did_not_end_well_is_told_with_the_time_that_it_ran(fresh: Executor
     assert again.queued + again.ran + by_status["retried"].ran <= took
 
 
+def test_what_a_callback_has_told_is_told_before_the_end(pool: Executor) -> None:
+    """A thread in the background settles a future with a callback: it completes the journey after that."""
+    for number in range(10):
+        seen: list[cellmill.TaskEnd] = []
+        over = threading.Event()
+        stop = cellmill.on_task(seen.append)
+        pool.submit(tasks.double, number).add_done_callback(lambda _, over=over: over.set())  # type: ignore[misc]
+        assert over.wait(SECONDS)
+        stop()
+        assert [end.function for end in seen] == ["double"]
+
+
 def test_tasks_of_an_executor_that_comes_later_are_told() -> None:
     seen: list[cellmill.TaskEnd] = []
     stop = cellmill.on_task(seen.append)

@@ -114,11 +114,19 @@ class Follower:
         """Take what there is, and end."""
         for undo in self._undo:
             undo()
+        if self._process == os.getpid():
+            self._settle()
         self._over = True
         self._wake.set()
         if threading.current_thread() is not self._thread and self._process == os.getpid():
             self._thread.join(JOIN)
         _open.discard(self)
+
+    def _settle(self) -> None:
+        """A future is told of its result a moment before its journey is complete: these are, of what is over."""
+        for executor in registry.open_executors():
+            if executor._backend in [each.backend for each in list(self._followed.values())]:
+                executor._backend.settle(0)
 
     def flush(self) -> None:
         """What has ended by now has been taken when this returns."""

@@ -18,6 +18,7 @@ from cellmill.magics.lines import UsageError as LineError
 from cellmill.magics.trace import run_trace
 from cellmill.records import thinning, trace
 from tests.support import tasks
+from tests.support.helpers import SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,18 @@ def record(pool: Executor, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def read(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(path.read_text())["traceEvents"]
     return found
+
+
+def test_a_run_of_another_executor_takes_no_rows(fresh: Executor) -> None:
+    """Each executor numbers its runs: both of these are the first ones."""
+    mine = fresh.options(name="mine")
+    assert mine.submit(tasks.double, 1).result(SECONDS) == 2
+    with Executor(1) as other:
+        assert other.options(name="others").submit(tasks.double, 2).result(SECONDS) == 4
+        assert mine.submit(tasks.double, 3).result(SECONDS) == 6
+        run = next(each for each in reversed(cellmill.runs()) if each.name == "mine")
+        record = cellmill.open_record(run)
+    assert (len(record), record.notes) == (2, [note for note in record.notes if "goes on" in note])
 
 
 def test_what_is_tried_again_is_one_task(pool: Executor, tmp_path: Path) -> None:

@@ -49,9 +49,14 @@ def of_run(record: RunRecord) -> Record:
 
 def _rows_of(observer: Observer, known: run_registry.Known) -> bytes:
     """The journeys of a run that are kept. Numbers of runs are used again: until when this one's was its own tells
-    them apart.
+    them apart. Other executors have the same numbers at the same time.
     """
-    later = [other.started_ns for other in run_registry.recent_runs() if other.key == known.key]
+    backend = known.backend()
+    later = [
+        other.started_ns
+        for other in run_registry.recent_runs()
+        if other.key == known.key and other.backend() is backend
+    ]
     until = min((start for start in later if start > known.started_ns), default=2**64 - 1)
     reader = observer.row_reader().from_the_oldest()
     parts: list[bytes] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.diagnostics.short_text import counted
 from cellmill.diagnostics.tracebacks import as_shown
 from cellmill.errors import text_of
 from cellmill.serialization.exceptions import remote_traceback
@@ -85,7 +86,9 @@ def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
         lines += [f"  {line}" for line in _where(errors[0])]
     if len(kinds) > _SHOWN:
         rest = sum(len(errors) for errors in list(kinds.values())[_SHOWN:])
-        lines += ["", f"{rest:,} failures of {len(kinds) - _SHOWN:,} other kinds are not shown here"]
+        are = "is" if rest == 1 else "are"
+        others = counted(len(kinds) - _SHOWN, "other kind")
+        lines += ["", f"{counted(rest, 'failure')} of {others} {are} not shown here"]
     return lines
 
 

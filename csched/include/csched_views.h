@@ -158,7 +158,8 @@ typedef struct { /* query of csched_find: all given conditions must hold */
     uint32_t function_words;
     uint32_t ticket_count;
     const uint64_t *tickets; /* or one of these: tickets, or serial numbers (below 2^32); sorted */
-    const uint32_t *elements; /* NULL, or of each ticket the element that is meant; both sorted by ticket, then by this */
+    const uint32_t
+        *elements; /* NULL, or of each ticket the element that is meant; both sorted by ticket, then by this */
     uint32_t by_text;       /* 1: `functions` and `tickets` apply */
     uint32_t by_position;   /* 1: only attempts of the task at this position of the map, the latest first */
     uint64_t position;

@@ -184,5 +184,5 @@ static void closed_idle_only_when_all_is_over(void)
 }
 
 MAIN(TEST(closed_it_finishes_what_it_has), TEST(closed_idle_only_when_all_is_over),
-     TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own),
-     TEST(destroyed_with_everything_open), TEST(one_after_another), TEST(calls_from_many_threads))
+     TEST(settings_are_rounded_and_defaulted), TEST(runs_count_their_own), TEST(destroyed_with_everything_open),
+     TEST(one_after_another), TEST(calls_from_many_threads))

@@ -91,6 +91,7 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     page.locator(".jp-Stdin-input").last.fill("p 'sample', sample, tag")
     page.keyboard.press("Enter")
     page.get_by_text("('sample', 113, \"it's\")").wait_for()
+    page.wait_for_function("() => [...document.querySelectorAll('.jp-Stdin-input')].at(-1)?.value === ''")
     page.locator(".jp-Stdin-input").last.fill("q")
     page.keyboard.press("Enter")
     page.get_by_text("debugged", exact=True).wait_for()

@@ -85,7 +85,7 @@ def test_one_that_is_tried_again(ex: Executor) -> None:
     future = ex.options(retries=Retry(2, backoff=600)).submit(tasks.fail)
     while "kept back" not in cellmill.why(future):
         assert ex.submit(tasks.double, 1).result(SECONDS) == 2
-    again = re.compile(r"It is kept back: attempt 2 of 3 begins in \d+ s\.")
+    again = re.compile(r"It is kept back: attempt 2 of 3 begins in [\d.]+ (s|min)\.")
     assert again.fullmatch(cellmill.why(future))
     assert again.fullmatch(by_number(ex, future))
     assert future.cancel()

@@ -262,12 +262,15 @@ class Pool:
                 else:
                     self._failed_starts.add()
             self.members.pop(member.index, None)
+            if not (self.closed or member.retiring):
+                self._none_missing.clear()  # from now on: the loss is told before another one is started
             self.modules.gone(member.index)
         with_gil.csched_worker_lost(self._scheduler.handle, member.index)
         member.gone.set()
         if self.closed or member.retiring:
             return
         if ended.exitcode == INITIALIZER_FAILED:
+            self._none_missing.set()
             self._hear_why()
             self._host.break_down(
                 BackendError("the initializer of the workers failed; its error was printed")
@@ -275,6 +278,7 @@ class Pool:
         elif self._failed_starts.hopeless and not self._standing():
             count, how = self._failed_starts.count, describe_exit(ended.signal, ended.exitcode)
             problem = f"{count} workers in a row died before they were ready; the last one {how}"
+            self._none_missing.set()
             self._host.break_down(BackendError(problem))
         else:
             self._start_missing()

@@ -6,8 +6,6 @@ see nothing to grow for.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Hashable, Mapping
 from typing import Protocol
 
@@ -16,6 +14,7 @@ from ..scheduled.gate import Gate
 from ..scheduled.observer import Observer
 from ..scheduled.scheduler import Scheduler, ffi, with_gil
 from .engines.protocol import Engine, RemoteWorker, Waiting
+from .looking import Looking
 
 LOOK_SECONDS = 0.2  # between looks: what begins sooner is not told of
 MOST_FUNCTIONS = 256
@@ -39,6 +38,7 @@ class Lanes(Protocol):
     engine: Engine
     closed: bool
     size: int
+    looking: Looking
     remotes: dict[Hashable, RemoteWorker]
 
     @property
@@ -53,17 +53,17 @@ class Demand:
         self._host = host
 
     def start(self) -> None:
-        """Look from now on, in a thread of its own."""
-        threading.Thread(target=self._look, name="cellmill-demand", daemon=True).start()
+        """Look from now on."""
+        self._pool.looking.begin("demand", self._look)
 
-    def _look(self) -> None:
+    def _look(self) -> float:
         pool, host = self._pool, self._host
-        while not pool.closed and host.gate.broken is None:
+        if not pool.closed and host.gate.broken is None:
             there = len(pool.remotes)
             host.follow(there)
             more = 0 if host.observer.paused else max(0, pool.size - len(pool.lanes))
             pool.engine.want(waiting(host.scheduler) if more else [], there, more)
-            time.sleep(LOOK_SECONDS)
+        return LOOK_SECONDS
 
 
 def waiting(scheduler: Scheduler) -> list[Waiting]:

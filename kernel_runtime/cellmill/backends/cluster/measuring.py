@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import threading
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from ..scheduled.measured import Host, Measured
@@ -17,6 +17,7 @@ from ..scheduled.resource_use import ResourceUse
 from . import pack
 from .engines.protocol import Engine, RemoteWorker
 from .lane import Lane
+from .looking import Looking
 from .remote.measure import Answer, machine, process
 
 OFTEN, SELDOM = 0.2, 1.0  # seconds between questions, when work begins and later
@@ -32,7 +33,7 @@ class Lanes(Protocol):
 
     engine: Engine
     token: bytes
-    closed: bool
+    looking: Looking
 
     @property
     def members(self) -> Mapping[int, Lane]: ...
@@ -59,14 +60,13 @@ class Measuring:
         self._message = pickle.dumps((pack.MEASURE, pool.token))
 
     def start(self, use: ResourceUse) -> None:
-        """Ask from now on, and keep what was used, in a thread of its own."""
-        threading.Thread(target=self._run, args=(use,), name="cellmill-measure", daemon=True).start()
+        """Ask from now on, and keep what was used."""
+        self._pool.looking.begin("measure", partial(self._look, use))
 
-    def _run(self, use: ResourceUse) -> None:
-        while not self._pool.closed:
-            pause = use.look()
-            self._ask(runs=pause is not None)
-            time.sleep(IDLE if pause is None else min(pause, IDLE))
+    def _look(self, use: ResourceUse) -> float:
+        pause = use.look()
+        self._ask(runs=pause is not None)
+        return IDLE if pause is None else min(pause, IDLE)
 
     def _ask(self, *, runs: bool) -> None:
         now = time.monotonic()

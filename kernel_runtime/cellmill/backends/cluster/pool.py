@@ -32,6 +32,7 @@ from .engines.protocol import Engine, RemoteWorker
 from .handshake import CLOSING_SECONDS, Settings, take_leave
 from .lane import Lane
 from .left.keeping import Keeping
+from .looking import Looking
 from .modules import SentModules, Texts
 from .output import PlaceListener
 from .pack import CONTEXT, UNNAMED
@@ -94,6 +95,7 @@ class LanePool:
         self.sent = SentPacks()
         self.retiring = Retiring(self)
         self.rebalancing = Rebalancing(self)
+        self.looking = Looking()
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self.lock = threading.RLock()
         self._waiter: threading.Thread | None = None
@@ -261,7 +263,7 @@ class LanePool:
     def _say_waiting(self) -> None:
         begun = time.monotonic()
         while not self.closed and not self.members and self._host.gate.broken is None:
-            time.sleep(0.1)
+            self.looking.over.wait(0.1)
             if not self._host.stats().queued:
                 begun = time.monotonic()
             elif time.monotonic() - begun > WAITING_SECONDS:
@@ -320,6 +322,7 @@ class LanePool:
                 lane.lose("the executor was shut down")
         for lane in lanes:
             lane.join(2)
+        self.looking.end()
         if self.keeping is not None:
             self.keeping.close()
         if not self.engine.owns:

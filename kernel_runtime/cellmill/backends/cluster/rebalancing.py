@@ -10,6 +10,7 @@ from typing import Protocol
 from ..scheduled.scheduler import Scheduler
 from .engines.protocol import Engine
 from .lane import Lane
+from .looking import Looking
 from .stopping import worker_of
 
 SPREAD_SECONDS = 0.1  # between looks
@@ -20,7 +21,7 @@ class Lanes(Protocol):
 
     engine: Engine
     scheduler: Scheduler
-    closed: bool
+    looking: Looking
 
     @property
     def members(self) -> Mapping[int, Lane]: ...
@@ -33,18 +34,15 @@ class Rebalancing:
         self._pool = pool
 
     def start(self) -> None:
-        """Look from now on, in a thread of its own."""
-        threading.Thread(target=self._look, name="cellmill-rebalance", daemon=True).start()
+        """Look from now on."""
+        self._pool.looking.begin("rebalance", self._look)
 
-    def _look(self) -> None:
-        while not self._pool.closed:
-            time.sleep(SPREAD_SECONDS)
-            lanes = list(self._pool.members.values())
-            if not any(lane.idle for lane in lanes):
-                continue
-            for lane in lanes:
-                if lane.holds_others_back(time.monotonic()):
-                    threading.Thread(target=lane.ask_back, name="cellmill-ask", daemon=True).start()
+    def _look(self) -> float:
+        lanes = list(self._pool.members.values())
+        for lane in lanes if any(lane.idle for lane in lanes) else ():
+            if lane.holds_others_back(time.monotonic()):
+                threading.Thread(target=lane.ask_back, name="cellmill-ask", daemon=True).start()
+        return SPREAD_SECONDS
 
     def withdraw(self, ticket: int) -> bool:
         """Have a task that was sent come back, with all that has not begun there; False: it runs, or did."""

@@ -110,7 +110,7 @@ FAULTS = {
         f"{CELLMILL}/backends/scheduled/resolver.py",
         "            self._take_messages()\n            if not n:",
         "            if not n:",
-        "tests/executor/test_map.py tests/cell_output",
+        "tests/cell_output tests/executor/test_map.py",
     ),
     "chunk-sizes": Fault(
         f"{CELLMILL}/backends/scheduled/sizes.py",

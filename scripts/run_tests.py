@@ -205,8 +205,8 @@ SUITES: dict[str, Callable[[], Outcome]] = {
 # In the order in which they begin. They wait almost as much as they compute, so four of them share two cores: what
 # takes longest begins first, so that all lanes end within the time of the shortest.
 DEFAULT = [
-    *("browser", "workers", "python", "backends", "kernels", "docking", "notebooks", "benchmarks"),
-    *("check", "c", "packaging", "typescript"),
+    *("backends", "browser", "kernels", "python", "workers", "docking", "check", "c", "notebooks"),
+    *("benchmarks", "packaging", "typescript"),
 ]
 GROUPS = {"quick": ["brief", "check"]}
 LANES = 4

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import pickle
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +15,7 @@ import pytest
 from cellmill.by_value import pickling
 from cellmill.by_value.references import importable
 from cellmill.by_value.replacements import is_replacement
-from tests.support.helpers import prepend_to_path
+from tests.support.own_module import imported
 
 SOURCE = """
 import functools
@@ -94,11 +92,8 @@ class Decorated:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    name = "cellmill_test_replaced_module"
-    (tmp_path / f"{name}.py").write_text(SOURCE)
-    prepend_to_path(monkeypatch, tmp_path)
-    yield importlib.import_module(name)
-    sys.modules.pop(name, None)
+    with imported(monkeypatch, tmp_path, "cellmill_test_replaced_module", SOURCE) as module:
+        yield module
 
 
 def traced(function: Callable[..., Any]) -> Any:

@@ -6,7 +6,6 @@ Each test asks a plain call first, sets something anew, and asks again.
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,8 @@ from cellmill import Executor, UsageError
 from cellmill.by_value import argument_names
 from cellmill.diagnostics import notices
 from tests.contract.abilities import Abilities, elsewhere, own_cluster
-from tests.support.helpers import SECONDS, prepend_to_path
+from tests.support.helpers import SECONDS
+from tests.support.own_module import imported
 from tests.support.told import nothing_told
 
 SOURCE = """
@@ -77,11 +77,8 @@ class Special(Model):
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A module of the user's, as its file makes it."""
-    name = "cellmill_test_arguments_module"
-    (tmp_path / f"{name}.py").write_text(SOURCE)
-    prepend_to_path(monkeypatch, tmp_path)
-    yield importlib.import_module(name)
-    sys.modules.pop(name, None)
+    with imported(monkeypatch, tmp_path, "cellmill_test_arguments_module", SOURCE) as module:
+        yield module
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import itertools
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
+
+from tests.support.helpers import prepend_to_path
 
 _numbers = itertools.count()
 _times = itertools.count(1_700_000_000, 10)
+
+
+@contextlib.contextmanager
+def imported(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, source: str) -> Iterator[ModuleType]:
+    """A module of this text, as its file makes it, until the block ends."""
+    (folder / f"{name}.py").write_text(source)
+    prepend_to_path(monkeypatch, folder)
+    yield importlib.import_module(name)
+    sys.modules.pop(name, None)
 
 
 class OwnModule:

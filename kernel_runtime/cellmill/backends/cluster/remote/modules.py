@@ -42,9 +42,8 @@ class CallerModules:
         self.shipped: Shipped | None = None
         self._loaded: dict[str, ModuleType] = {}  # while they are not in `sys.modules`
         self._reads: Any = brought.NOTHING  # what was set in them, meanwhile
-        self._came: Came = (
-            OrderedDict()
-        )  # along with arguments, and refers to them; of others, while ours are there
+        # names that came along with arguments: they refer to these modules; of others, while ours are there
+        self._came: Came = OrderedDict()
         self._hidden: dict[str, ModuleType] = {}  # of others, while ours are there
         self._attributes: list[
             tuple[ModuleType, str, Any]
@@ -100,7 +99,7 @@ class CallerModules:
             self.others.clear()
             self._came.clear()
             return
-        exchange(OrderedDict())
+        exchange(OrderedDict())  # those so far may refer to modules that come anew
         self._look_at_others((self.sources.keys() & sys.modules.keys()) - before)
         names = self._names()
         for name in (names - before) & sys.modules.keys():

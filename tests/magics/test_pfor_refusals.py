@@ -49,8 +49,19 @@ READS = {  # body: what is pointed at, and a part of what is said
     "if x > best:\n    best = x": ("best", "best = max(best, x)"),
     "seen.append(prev)\nprev = x": ("prev", "prev is read here before this item binds it (line 3)"),
     "n += 1\nn = x": ("n", "n += x"),
-    "missing += x": ("missing += x", "missing has no value before the loop"),
-    "missing.append(x)": ("missing.append(x)", "missing has no value before the loop"),
+    "missing += x": ("missing += x", "missing has no value before the loop; give it one, e.g. missing = 0"),
+    "missing.add(x)": (
+        "missing.add(x)",
+        "missing has no value before the loop; give it one, e.g. missing = set()",
+    ),
+    "missing[x] = 1": (
+        "missing[x] = 1",
+        "missing has no value before the loop; give it one, e.g. missing = {}",
+    ),
+    "missing.append(x)": (
+        "missing.append(x)",
+        "missing has no value before the loop; give it one, e.g. missing = []",
+    ),
     "os.environ['A'] = 'b'": ("os.environ['A'] = 'b'", "os is a module"),
     "y, row[0] = x, x": ("row[0]", "one of several targets"),
     "é = 'ä'; é = table.get(é); table[é] = x": ("table", "old = table.copy()"),

@@ -23,7 +23,7 @@ from cellmill.magics.item_look import ItemLook
 from cellmill.magics.iterators import first_exit, iterators_of, read_by
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
-from cellmill.magics.reach import Reach, changed_things, has_twice, hidden_reads, is_lazy
+from cellmill.magics.reach import Effect, Reach, changed_things, has_twice, hidden_reads, is_lazy
 from cellmill.magics.reads import leads, own_keys, read_by_iterable
 from cellmill.magics.unfit import Refusal
 
@@ -123,6 +123,27 @@ def _check_syntax(cell: Cell, loop: Loop) -> None:
     compile(ast.Module([*statements[:first], plain], []), cell.filename, "exec", cell.flags, True)
 
 
+_EMPTY = {"add": "set()", "setdefault": "{}", "update": "{}"}  # by method; others are those of lists
+
+
+def _first_value(effect: Effect) -> str:
+    """An example of what a change can begin with: a number where the name is assigned, else something empty; "" for an
+    attribute, whose object is the user's own.
+    """
+    if effect.step in ("", "["):
+        value = "{}" if effect.step else "0"
+    elif effect.step == ".":
+        return ""
+    else:
+        of_name = (node for node in ast.walk(effect.node) if isinstance(node, ast.Attribute))
+        value = _EMPTY.get(next((node.attr for node in of_name if _is(node.value, effect.name)), ""), "[]")
+    return f", e.g. {effect.name} = {value}"
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def _refuse(
     cell: Cell, loop: Loop, made: Rewriter, namespace: Mapping[str, Any], own: Callable[[str], str]
 ) -> None:
@@ -134,9 +155,8 @@ def _refuse(
     refused += awaited_errors(cell.tree.body, changes, namespace)
     for name, effects in made.reads.effects.items():
         if name not in namespace and not hasattr(builtins, name):
-            refused.append(
-                Refusal(effects[0].node, f"{name} has no value before the loop; give it one, e.g. {name} = 0")
-            )
+            text = f"{name} has no value before the loop; give it one{_first_value(effects[0])}"
+            refused.append(Refusal(effects[0].node, text))
         if name == loop.out:
             refused.append(
                 Refusal(effects[0].node, f"{name} is what the values go to (-> {name}); take another name")

@@ -13,8 +13,9 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -187,6 +188,26 @@ def _found(*names: str) -> str | None:
         if name and (found := shutil.which(name)):
             return found
     return None
+
+
+@contextlib.contextmanager
+def own_page(viewport: ViewportSize, timeout_s: float, hosts: set[str]) -> Iterator[Page]:
+    """A page in a browser of its own, for a fixture named ``page``: a test that meets a hang runs again.
+
+    At the end the page must have asked these hosts and no others, and its scripts must have raised nothing.
+    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shell_path(), args=FLAGS)
+        page = browser.new_page(viewport=viewport)
+        page.set_default_timeout(timeout_s * 1000)
+        asked: set[str] = set()
+        errors: list[str] = []
+        page.on("request", lambda request: asked.add(urlsplit(request.url).hostname or ""))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page
+        browser.close()
+    assert asked - {""} == hosts  # files and the page's own data have no host
+    assert errors == []
 
 
 class Profile:

@@ -6,6 +6,7 @@ import html.parser
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,19 @@ def test_a_report_of_a_screen_in_which_nothing_docked(
     assert "<script" not in page
 
 
+@pytest.fixture
+def page() -> Iterator[Any]:
+    from tests.browser import chromium  # which needs Playwright
+
+    # Three dimensions, drawn without a graphics card: a small page, and time.
+    with chromium.own_page({"width": 800, "height": 600}, timeout_s=120, hosts=set()) as made:
+        yield made
+
+
 @pytest.mark.browser
 def test_poses_are_stepped_through_in_a_browser(
-    known: tuple[Receptor, Reference, str], tmp_path: Path
+    known: tuple[Receptor, Reference, str], page: Any, tmp_path: Path
 ) -> None:
-    from playwright.sync_api import sync_playwright
-
-    from tests.browser import chromium
     from tests.browser.axe import grave_findings
 
     receptor, reference, pose = known
@@ -127,33 +134,22 @@ def test_poses_are_stepped_through_in_a_browser(
     ]
     screen = Screen([hit.entry for hit in hits], QuickDock(), hits=hits)
     write_report(screen, receptor, tmp_path / "report.html", workers=2, reference=reference)
-    asked: list[str] = []
-    errors: list[Any] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.shell_path(), args=chromium.FLAGS)
-        page = browser.new_page(viewport={"width": 800, "height": 600})
-        page.set_default_timeout(120_000)  # three dimensions, drawn without a graphics card: a small page
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: errors.append(error))
-        page.goto((tmp_path / "report.html").as_uri())
-        table = page.locator("#contacts")
-        assert "ASP129" in table.inner_text()
-        assert page.locator("#diagram svg").count() == 1
-        assert page.locator("#previous").is_disabled()
-        page.get_by_role("button", name="Next").press("Enter")
-        assert page.get_by_label("Hit", exact=True).evaluate("choice => choice.selectedIndex") == 1
-        assert "ASP129" not in table.inner_text()
-        page.get_by_role("button", name="Show the pose of hit 1").click()
-        assert "ASP129" in table.inner_text()
-        assert grave_findings(page, "body") == []
-        light = _paper(page)
-        page.emulate_media(color_scheme="dark")
-        assert _paper(page) == ("rgb(20, 20, 20)", [20, 20, 20])
-        assert light == ("rgb(255, 255, 255)", [255, 255, 255])
-        assert grave_findings(page, "body") == []
-        browser.close()
-    assert not errors
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.goto((tmp_path / "report.html").as_uri())
+    table = page.locator("#contacts")
+    assert "ASP129" in table.inner_text()
+    assert page.locator("#diagram svg").count() == 1
+    assert page.locator("#previous").is_disabled()
+    page.get_by_role("button", name="Next").press("Enter")
+    assert page.get_by_label("Hit", exact=True).evaluate("choice => choice.selectedIndex") == 1
+    assert "ASP129" not in table.inner_text()
+    page.get_by_role("button", name="Show the pose of hit 1").click()
+    assert "ASP129" in table.inner_text()
+    assert grave_findings(page, "body") == []
+    light = _paper(page)
+    page.emulate_media(color_scheme="dark")
+    assert _paper(page) == ("rgb(20, 20, 20)", [20, 20, 20])
+    assert light == ("rgb(255, 255, 255)", [255, 255, 255])
+    assert grave_findings(page, "body") == []
 
 
 def _paper(page: Any) -> tuple[str, list[int]]:

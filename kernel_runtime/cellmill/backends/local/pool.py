@@ -21,7 +21,7 @@ from ...process_context.cpus import available_cpus, processor_seconds
 from ...process_context.interrupts import uninterrupted
 from ...process_context.settings import Settings
 from ...serialization.exceptions import load_error
-from ...task import WorkerInfo, check_worker_count
+from ...task import WorkerInfo
 from ...worker_process.protocol import CONTEXT, IMPORTS, INITIALIZER_FAILED, LOADS
 from ..common_options import CommonOptions
 from ..scheduled.context_watch import ContextWatch, current_context
@@ -33,6 +33,7 @@ from ..scheduled.scheduler import advice, with_gil
 from ..scheduled.stale import StaleModules
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import info_of, infos
+from ..scheduled.worker_set import WorkerSet
 from . import zygote_client
 from .children import Member
 from .failed_starts import FailedStarts
@@ -57,17 +58,16 @@ class Pool:
         self._host = host
         self._scheduler = host.scheduler
         self._listener = listener
-        self.size = 0
+        self._workers: WorkerSet[Member] = WorkerSet(host.scheduler, self._start_missing)
+        self.members = self._workers.members
         self._native_threads = 1  # of each worker
-        self.members: dict[int, Member] = {}
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # by worker: how the last process at that place ended
-        self.closed = False
         self.restarts: Counter[int] = Counter()
         self._failed_starts = FailedStarts()
         self._told = (0, 0)  # that so many workers of so many could be had
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
-        self._lock = threading.RLock()
+        self._lock = self._workers.lock
         self.context = ContextWatch(base)
         self.modules = StaleModules(self.members, self.renew, host.functions, host.scheduler)
         self._watch_no_more = kernel_modules.watch_imports(look_again)
@@ -85,20 +85,15 @@ class Pool:
 
     def resize(self, count: int) -> None:
         """So many workers; fewer: the surplus finishes what it runs."""
-        check_worker_count(count)
-        with uninterrupted():
-            with self._lock:
-                self.size = count
-                self._told = (0, 0)
-                self._share_cores()
-                surplus = [m for m in self.members.values() if not m.retiring][count:]
-                for member in surplus:
-                    self._retire(member)
-            self._start_missing()
+        self._workers.resize(count, self._resized)
+
+    def _resized(self) -> None:
+        self._told = (0, 0)
+        self._share_cores()
 
     def _share_cores(self) -> None:
         """Native threads of each worker: those that work hear of another number before their next task."""
-        before, self._native_threads = self._native_threads, max(1, available_cpus() // self.size)
+        before, self._native_threads = self._native_threads, max(1, available_cpus() // self._workers.wanted)
         zygote = zygote_client._shared
         if self.members and before != self._native_threads and zygote is not None:
             self._send_context(zygote.context)
@@ -136,8 +131,7 @@ class Pool:
     def _start_all(self) -> None:
         while True:
             with self._lock:
-                staying = sum(not m.retiring for m in self.members.values())
-                if self.closed or staying >= self.size:
+                if self._workers.missing() <= 0:
                     self._start_no_more()
                     return
                 pause = self._failed_starts.pause
@@ -161,13 +155,13 @@ class Pool:
             else BackendError(f"no worker could be started: {error}")
         )
         with self._lock:  # one that is not ready yet is one: should it die, others are tried again
-            there = sum(not member.retiring for member in self.members.values())
-            told, self._told = self._told, (there, self.size)
+            there, wanted = len(self._workers.staying()), self._workers.wanted
+            told, self._told = self._told, (there, wanted)
         if not there:
             self._host.break_down(problem)
         elif told != self._told:
             warnings.warn(
-                f"cellmill goes on with {there} of {self.size} workers: {problem}",
+                f"cellmill goes on with {there} of {wanted} workers: {problem}",
                 RuntimeWarning,
                 stacklevel=1,
             )
@@ -187,11 +181,8 @@ class Pool:
         member = Member(index)
         with self._lock:
             self.members[index] = member
-            staying = sum(not m.retiring for m in self.members.values())
-            if (
-                self.closed or staying > self.size
-            ):  # since the loop checked: it ends as soon as it has started
-                self._retire(member)
+            if self._workers.closed or self._workers.missing() < 0:  # since the loop checked
+                self._workers.retire(member)  # it ends as soon as it has started
         config = {
             "context": self._of_worker(zygote.context),
             "authkey": bytes(current_process().authkey),
@@ -240,10 +231,6 @@ class Pool:
 
     # -- ending
 
-    def _retire(self, member: Member) -> None:
-        member.retiring = True
-        with_gil.csched_worker_retire(self._scheduler.handle, member.index)
-
     def _ended(self, member: Member, ended: Exit) -> None:
         """A worker process is gone; called by the thread that listens to the zygote."""
         ready = self._was_ready(member)
@@ -262,12 +249,12 @@ class Pool:
                 else:
                     self._failed_starts.add()
             self.members.pop(member.index, None)
-            if not (self.closed or member.retiring):
+            if not (self._workers.closed or member.retiring):
                 self._none_missing.clear()  # from now on: the loss is told before another one is started
             self.modules.gone(member.index)
         with_gil.csched_worker_lost(self._scheduler.handle, member.index)
         member.gone.set()
-        if self.closed or member.retiring:
+        if self._workers.closed or member.retiring:
             return
         if ended.exitcode == INITIALIZER_FAILED:
             self._none_missing.set()
@@ -297,7 +284,7 @@ class Pool:
 
     def replace(self, index: int) -> None:
         """A new worker in the place of this one, which finishes what it runs."""
-        self._renew([index])
+        self._workers.renew([index])
 
     def kill(self, index: int, reason: str = "") -> None:
         """End a worker at once; its running task fails, a new worker takes its place."""
@@ -308,33 +295,21 @@ class Pool:
 
     def restart(self) -> None:
         """New workers in the place of all; what runs is finished first."""
-        self._renew(list(self.members))
+        self._workers.renew_all()
 
     def renew(self, indexes: Iterable[int], zygote_too: bool) -> None:
         """New workers in the place of these, which hold modules that were edited."""
         with contextlib.suppress(BackendError):  # a new zygote has none of them
             if zygote_too:
                 zygote_client.shared().forget_modules()
-        self._renew(indexes)
-
-    def _renew(self, indexes: Iterable[int]) -> None:
-        with uninterrupted():  # Stop in between would leave fewer workers, or none
-            with self._lock:
-                for index in indexes:
-                    member = self.members.get(index)
-                    if member is not None and not member.retiring:
-                        self._retire(member)
-            self._start_missing()
+        self._workers.renew(indexes)
 
     def close(self, wait: bool) -> None:
         """Retire all workers; with ``wait``, return when their processes are gone."""
         self._watch_no_more()
         with self._lock:
-            self.closed = True
             starter = self._starter
-            for member in self.members.values():
-                if not member.retiring:
-                    self._retire(member)
+            self._workers.close()
         if not wait:
             return
         deadline = time.monotonic() + 5

@@ -12,12 +12,13 @@ from typing import Any
 
 from ...errors import BackendError, UsageError, in_words
 from ...process_context.interrupts import uninterrupted
-from ...task import WorkerInfo, check_worker_count
+from ...task import WorkerInfo
 from ..common_options import CommonOptions
 from ..scheduled.protocols import PoolHost
 from ..scheduled.scheduler import check, ffi, with_gil
 from ..scheduled.worker_exit import Exit
 from ..scheduled.worker_infos import infos
+from ..scheduled.worker_set import WorkerSet
 from .call import Call
 from .late_chunks import LateChunks
 from .listening import ThreadListener
@@ -28,7 +29,7 @@ CLOSE_SECONDS = 5.0
 
 
 class ThreadPool:
-    """See `scheduled.members.WorkerPool`."""
+    """See `scheduled.protocols.WorkerPool`."""
 
     def __init__(
         self,
@@ -41,18 +42,22 @@ class ThreadPool:
         self._scheduler = host.scheduler
         self._listener = listener
         self._calls = calls
-        self.size = 0
-        self.members: dict[int, WorkerThread] = {}
+        self._workers: WorkerSet[WorkerThread] = WorkerSet(host.scheduler, self._start_missing)
+        self.members = self._workers.members
         self.preloaded: list[str] = []
         self.exits: dict[int, Exit] = {}  # no thread ends by itself
         self.context: Any = None  # that of this process
-        self.closed = False
         self.restarts: Counter[int] = Counter()
         self._initializer, self._initargs = options.initializer, options.initargs
         self.requests = ThreadRequests(host.scheduler, host.gate, host.resolve, self.members)
         self.late_chunks = LateChunks()
-        self._lock = threading.RLock()
+        self._lock = self._workers.lock
         self._told = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more threads are started."""
+        return self._workers.closed
 
     def touched(self) -> bool:
         """Never: threads live in the kernel's context."""
@@ -68,17 +73,11 @@ class ThreadPool:
 
     def resize(self, count: int) -> None:
         """So many threads; fewer: the surplus finishes what it runs."""
-        check_worker_count(count)
-        with uninterrupted():  # Stop in between would leave fewer threads, or none
-            with self._lock:
-                self.size = count
-                for member in [m for m in self.members.values() if not m.retiring][count:]:
-                    self._retire(member)
-            self._start_missing()
+        self._workers.resize(count)
 
     def _start_missing(self) -> None:
         with uninterrupted(), self._lock:
-            while not self.closed and sum(not m.retiring for m in self.members.values()) < self.size:
+            while self._workers.missing() > 0:
                 try:
                     self._start_one()
                 except (BackendError, RuntimeError, OSError) as error:  # descriptors, memory, or threads
@@ -114,7 +113,7 @@ class ThreadPool:
             self._host.break_down(problem)
             return
         warnings.warn(
-            f"cellmill goes on with {len(self.members)} of {self.size} worker threads: {problem}",
+            f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -150,10 +149,6 @@ class ThreadPool:
             raise UsageError("preload: " + "; ".join(problems))
 
     # -- ending
-
-    def _retire(self, member: WorkerThread) -> None:
-        member.retiring = True
-        with_gil.csched_worker_retire(self._scheduler.handle, member.index)
 
     def ended(self, member: WorkerThread) -> None:
         """The last thing that a thread does."""
@@ -199,29 +194,15 @@ class ThreadPool:
 
     def replace(self, index: int) -> None:
         """A new thread in the place of this one, which finishes what it runs."""
-        self._renew([index])
+        self._workers.renew([index])
 
     def restart(self) -> None:
         """New threads in the place of all; what runs is finished first."""
-        self._renew(list(self.members))
-
-    def _renew(self, indexes: Iterable[int]) -> None:
-        with uninterrupted():
-            with self._lock:
-                for index in indexes:
-                    member = self.members.get(index)
-                    if member is not None and not member.retiring:
-                        self._retire(member)
-            self._start_missing()
+        self._workers.renew_all()
 
     def close(self, wait: bool) -> None:
         """Retire all threads; with ``wait``, return when they have ended."""
-        with self._lock:
-            self.closed = True
-            members = list(self.members.values())
-            for member in members:
-                if not member.retiring:
-                    self._retire(member)
+        members = self._workers.close()
         deadline = time.monotonic() + CLOSE_SECONDS
         for member in members if wait else ():
             if member.thread is not threading.current_thread():
@@ -232,7 +213,7 @@ class ThreadPool:
     def call_everywhere(self, function: Callable[..., Any]) -> list[Any]:
         """Call ``function()`` once in each thread; their values, in the order of the workers."""
         with self._lock:
-            indexes = sorted(m.index for m in self.members.values() if not m.retiring)
+            indexes = sorted(member.index for member in self._workers.staying())
         return self.requests.call(function, indexes)
 
     def infos(self) -> list[WorkerInfo]:

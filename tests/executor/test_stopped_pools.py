@@ -40,6 +40,7 @@ def test_a_restart_leaves_workers(backend: str, interrupts: None) -> None:
         for step in STEPS:
             stopped(lambda step=step: ex.set_workers(1 + step % 2), step)  # type: ignore[misc]
             assert ex.submit(abs, -step).result(SECONDS) == step
+            assert ex.max_workers == ex._backend.pool._workers.wanted  # type: ignore[attr-defined]
 
 
 def test_one_thread_starts_workers(fresh: Executor, interrupts: None) -> None:

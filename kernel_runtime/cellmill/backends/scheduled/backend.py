@@ -428,8 +428,9 @@ class ScheduledBackend:
     # -- control
 
     def set_workers(self, count: int) -> None:
-        self.pool.resize(count)
-        self.max_workers = count
+        with uninterrupted():  # what is shown and the pool would else differ after a Stop
+            self.pool.resize(count)
+            self.max_workers = count
         self.resources.refresh()
 
     def set_policy(self, name: str) -> None:

@@ -218,7 +218,7 @@ FAULTS = {
     ),
     "run-of-a-cell": Fault(
         f"{CELLMILL}/run_registry.py",
-        "self.epoch = _epoch  #",
+        "self.epoch = cell.epoch  #",
         "self.epoch = 0  #",
         "tests/magics/test_stop.py tests/magics/test_waiting.py",
     ),

@@ -17,6 +17,7 @@ from .backends.map_calls import OPTIONS as MAP_OPTIONS
 from .backends.map_calls import check_constants, with_constants
 from .backends.map_iterator import MapIterator
 from .backends.map_options import MapOptions
+from .cell_output import present_cell
 from .cell_output.transcript import Settings, whole_lines
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded, bounded_submit
@@ -197,7 +198,7 @@ class Executor(BaseExecutor):
                 kept._of_call = True
                 return kept
         found = self._single_runs.get(name)
-        if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
+        if found is not None and found[0] == present_cell.epoch() and found[1].finished_ns is None:
             run = found[1]
         else:
             if not options.batch:  # no run is begun for what is no call
@@ -295,7 +296,7 @@ class Executor(BaseExecutor):
     def _single_run(self, name: str, fn: Any) -> Run:
         """The run that counts single calls of a function in this cell."""
         found = self._single_runs.get(name)
-        if found is not None and found[0] == run_registry.epoch() and found[1].finished_ns is None:
+        if found is not None and found[0] == present_cell.epoch() and found[1].finished_ns is None:
             return found[1]
         if self._closed:  # the run would never end
             raise RuntimeError("cannot schedule new futures after shutdown")
@@ -303,7 +304,7 @@ class Executor(BaseExecutor):
             run = run_registry.begin(
                 self._backend, self._backend.open_run(), name, None, open_ended=True, function=fn
             )
-            self._single_runs[name] = (run_registry.epoch(), run)
+            self._single_runs[name] = (present_cell.epoch(), run)
         return run
 
     @property

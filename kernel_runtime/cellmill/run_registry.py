@@ -16,8 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .cell_output import origin
-from .cell_output.listeners import CellListener, CellTasks, CellWatcher
+from .cell_output import present_cell
 from .cell_output.printed import Printed
 from .cell_output.request import present_request
 from .cell_output.tail import Tail
@@ -35,7 +34,6 @@ __all__ = [
     "Run",
     "active_runs",
     "bump_epoch",
-    "epoch",
     "on_run_ended",
     "on_run_started",
     "records",
@@ -45,8 +43,6 @@ __all__ = [
 REMEMBERED = 256  # runs that are over, and can still be asked about
 STOP = "Stop, which interrupted its cell"
 
-
-cell_listeners: weakref.WeakSet[CellListener] = weakref.WeakSet()
 _numbers = itertools.count(1)
 _callbacks: list[Callable[[Run], None]] = []
 _end_callbacks: list[EndCallback] = []
@@ -55,11 +51,6 @@ _recent: deque[Known] = deque(maxlen=REMEMBERED)
 _records: deque[RunRecord] = deque(maxlen=REMEMBERED)  # of runs that are over
 _ended: deque[tuple[Run, weakref.ref[RunCounter]]] = deque(maxlen=32)  # what they printed may be heard late
 _lock = threading.RLock()  # a collected map may end its run while this thread holds it
-_epoch = 0
-_stopped_from = 0  # the epoch of the cell that Stop ends: cells within it, or beside it, have later ones
-_cell = ""  # the present cell as a person calls it: In[3]
-_source = 0  # the same for cells with the same text; 0: outside of notebooks
-_watchers: weakref.WeakSet[CellWatcher] = weakref.WeakSet()
 _own: ContextVar[bool] = ContextVar("cellmill_own_runs", default=False)
 
 
@@ -75,15 +66,6 @@ class Known(NamedTuple):
     backend: weakref.ref[RunCounter]
     started_ns: int  # on the monotonic clock
     expected: int | None  # tasks that it was to have; None: not known, or single calls
-
-
-_stopped_with_cells: weakref.WeakSet[CellTasks] = weakref.WeakSet()
-
-
-def stop_with_cells(backend: CellTasks) -> None:
-    """Tell it when a cell begins, and when the present one is stopped: for tasks outside of any run."""
-    with _lock:
-        _stopped_with_cells.add(backend)
 
 
 class Run:
@@ -103,10 +85,11 @@ class Run:
         self.expected = expected
         self.listed = not _own.get()  # it is the user's
         self.priority = 0  # that its tasks were given, or that was set last
-        self.cell = _cell
-        self.source = _source
+        cell = present_cell.now()
+        self.cell = cell.name
+        self.source = cell.source
         self.request = present_request()  # msg_id; None where no cell of a notebook is known to have begun it
-        self.epoch = _epoch  # number of the cell execution in which it began
+        self.epoch = cell.epoch  # number of the cell execution in which it began
         self.began = datetime.now()
         self.started_ns = time.monotonic_ns()
         self.finished_ns: int | None = None
@@ -165,7 +148,7 @@ class Run:
         if self.finished_ns is None and self.open_ended:
             counts = self.counts()
             begun = counts.submitted > 0 or counts.hits > 0
-            return begun and counts.submitted == counts.done and epoch() != self.epoch
+            return begun and counts.submitted == counts.done and present_cell.epoch() != self.epoch
         return self.finished_ns is not None
 
     @property
@@ -420,10 +403,9 @@ def finish_all(backend: object) -> None:
 def stop_cell() -> int:
     """The present cell was interrupted: stop the runs it began; how many tasks that were."""
     with _lock:
-        runs = [run for run in _active.values() if run.epoch >= _stopped_from]
-        backends = list(_stopped_with_cells)
+        runs = [run for run in _active.values() if run.epoch >= present_cell.now().stopped_from]
     with cancelling(STOP):
-        return sum(run.stop() for run in runs) + sum(backend.stop_cell() for backend in backends)
+        return sum(run.stop() for run in runs) + present_cell.stop_single_tasks()
 
 
 def _leave_to_parent() -> None:  # runs and watchers are the parent's
@@ -439,16 +421,6 @@ def _leave_to_parent() -> None:  # runs and watchers are the parent's
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def present_cell() -> str:
-    """Name of the current cell, such as "In[3]"; empty outside notebooks."""
-    return _cell
-
-
-def epoch() -> int:
-    """Number of the current cell execution; 0 outside notebooks."""
-    return _epoch
-
-
 def bump_epoch(cell: str = "", text: str = "", within: bool = False) -> None:
     """A new cell execution begins: functions are looked at anew and single calls get a new run.
 
@@ -457,26 +429,9 @@ def bump_epoch(cell: str = "", text: str = "", within: bool = False) -> None:
 
     Runs of single calls from earlier cells are closed once all their tasks are over.
     """
-    global _cell, _epoch, _source, _stopped_from
-    begun = origin.begin_cell(_epoch + 1)
-    for listener in list(cell_listeners):
-        listener.new_cell(begun)
+    present_cell.begin(cell, text, within)
     with _lock:
-        _epoch += 1
-        if not within:
-            _stopped_from = _epoch
-        _cell, _source = cell, hash(text) if text else 0
         stale = [run for run in _active.values() if run.open_ended]
-        backends = list(_stopped_with_cells)
-    for backend in backends:
-        backend.begin_cell(within)
     for run in stale:
         if run.finished:
             run.finish()
-    for watcher in list(_watchers):
-        watcher.new_cell()
-
-
-def watch_cells(watcher: CellWatcher) -> None:
-    """Have ``watcher.new_cell()`` called when a cell begins, as long as the watcher lives."""
-    _watchers.add(watcher)

@@ -35,6 +35,7 @@ LAYERS = [
         "by_value.module_sources",
         "cell_output.origin",
         "cell_output.listeners",
+        "cell_output.present_cell",
         "cell_output.request",
         "cell_output.printed",
         "cell_output.recent",
@@ -198,7 +199,7 @@ MAY_IMPORT_CSCHED = (
 )
 WIDGETS_MAY_USE = {
     *("errors", "task", "run_registry", "telemetry", "process_context.interrupts"),
-    *("diagnostics.failure_counts", "cell_output.printed"),
+    *("diagnostics.failure_counts", "cell_output.present_cell", "cell_output.printed"),
 }
 
 

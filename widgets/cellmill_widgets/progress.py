@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from cellmill.cell_output import present_cell
 from cellmill.cell_output.printed import Printed
-from cellmill.run_registry import Run, epoch, on_run_started, runs_of
+from cellmill.run_registry import Run, on_run_started, runs_of
 from cellmill_widgets.bars import View, time_left, total
 from cellmill_widgets.notebook import CellOutput, parent_of
 from cellmill_widgets.terminal import Terminal
@@ -100,7 +101,7 @@ class _Cell:
     def account(self) -> str:
         """Return where the time of all its tasks went, in a sentence; "" where that is not known of these alone."""
         (backend, *others) = [reference() for reference in self.backends] or [None]
-        if others or backend is None or backend.observer is None or epoch() != self.epoch:
+        if others or backend is None or backend.observer is None or present_cell.epoch() != self.epoch:
             return ""
         found = backend.observer.account(None, advice=True)
         return found.sentence if found.began >= self.began and found.wall >= SHOWN_AFTER else ""

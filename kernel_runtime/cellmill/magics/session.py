@@ -17,6 +17,7 @@ import cellmill.run_registry
 import cellmill.views.comm
 import cellmill_widgets.progress
 from cellmill.by_value import kernel_modules
+from cellmill.cell_output import present_cell
 from cellmill.cell_output.request import ask_requests
 from cellmill.diagnostics.tracebacks import shorten
 from cellmill.magics import (
@@ -185,7 +186,7 @@ class _Stop:
 
     def _stop(self) -> None:
         """Once for a cell: a second interrupt would break off what tasks do to end well."""
-        cell = cellmill.run_registry.epoch()
+        cell = present_cell.epoch()
         if self._stopped != cell:
             cellmill.run_registry.stop_cell()
             self._stopped = cell

@@ -17,6 +17,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from cellmill import registry, run_registry
+from cellmill.cell_output import present_cell
 from cellmill.diagnostics import unasked
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.001, 0.02  # seconds between two looks at what is under way
@@ -60,7 +61,7 @@ class Waiting:
     def __init__(self, ip: InteractiveShell) -> None:
         self._ip = ip
         self._cells = 0  # that run, one in another
-        self._first = run_registry.epoch()  # of the runs that the outermost of them began
+        self._first = present_cell.epoch()  # of the runs that the outermost of them began
         self._given_up: dict[int, int] = {}  # tasks of earlier cells, in no run, by the executor's identity
         self._hooks: tuple[tuple[str, Callable[..., None]], ...]
         self._hooks = (("pre_run_cell", self.before_cell), ("post_run_cell", self.after_cell))
@@ -101,7 +102,7 @@ class Waiting:
             return
         if not within_another():
             self._cells = 0
-            self._first = run_registry.epoch()
+            self._first = present_cell.epoch()
             self._given_up = {key: min(count, _alone(key)) for key, count in self._given_up.items()}
             unasked.cell_begins()
         self._cells += 1

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from .. import run_registry
 from ..by_value.import_log import is_installed, users_own
 from ..by_value.kernel_modules import modules
 from ..by_value.references import MODULES_BY_TEXT, imports_in, texts_in
+from ..cell_output import present_cell
 
 _MAIN = ("__main__", "__mp_main__", "")
 _BY_TEXT = MODULES_BY_TEXT | {"__getattr__"}  # ways to modules in a file
@@ -70,7 +70,7 @@ def look() -> None:
     ones.
     """
     global _looked
-    now = run_registry.epoch(), len(sys.modules)
+    now = present_cell.epoch(), len(sys.modules)
     if now != _looked or modules.reloaded():
         modules.note()
         _looked = now

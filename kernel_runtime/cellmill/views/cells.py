@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cellmill import run_registry
+from cellmill.cell_output import present_cell
 from cellmill.cell_output.request import present_request
 from cellmill.telemetry import schema
 
@@ -155,7 +156,7 @@ class CellFold:
 
     def cell_started(self) -> None:
         """Call it on the main thread."""
-        self._present, name = present_request(), run_registry.present_cell()
+        self._present, name = present_request(), present_cell.now().name
         if self._present is None or not name:
             return
         with self._lock:

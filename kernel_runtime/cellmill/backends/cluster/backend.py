@@ -6,9 +6,10 @@ import contextlib
 import os
 from typing import Any
 
+from ...cell_output import present_cell
 from ...errors import BackendError
 from ...futures import Future
-from ...run_registry import Run, stop_with_cells
+from ...run_registry import Run
 from ..common_options import DEFAULTS, CommonOptions
 from ..scheduled import forked
 from ..scheduled.backend import ScheduledBackend
@@ -135,7 +136,7 @@ class ClusterBackend(ScheduledBackend):
             self.max_workers = max(1, expected)
             self._follows = not self.engine.refills
         forked.watch(self)
-        stop_with_cells(self)
+        present_cell.stop_with_cells(self)
 
     @property
     def dashboard(self) -> str:

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-from ... import run_registry
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported
 from ...by_value.module_sources import Source
+from ...cell_output import present_cell
 from ...serialization.functions import FunctionTable
 from ..scheduled.requests import Requests
 from ..scheduled.scheduler import Scheduler
@@ -81,7 +81,7 @@ class SentModules:
 
     def touched(self) -> bool:
         """Whether there is a reason to look; takes about a microsecond."""
-        return len(sys.modules) != self._count or run_registry.epoch() != self._epoch or self._stale.touched()
+        return len(sys.modules) != self._count or present_cell.epoch() != self._epoch or self._stale.touched()
 
     def look(self) -> None:
         """Have remote workers get what the kernel has imported, or loaded anew, since the last look."""
@@ -90,8 +90,8 @@ class SentModules:
         with self._lock:
             self._stale.look()
             kernel_modules.modules.note()
-            new_cell = run_registry.epoch() != self._epoch
-            self._count, self._epoch = len(sys.modules), run_registry.epoch()
+            new_cell = present_cell.epoch() != self._epoch
+            self._count, self._epoch = len(sys.modules), present_cell.epoch()
             generation, before, shipment = self.listed
             now = _present()
             other = any(now.get(name) != source for name, source in before.items())

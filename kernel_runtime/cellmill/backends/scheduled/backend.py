@@ -12,12 +12,13 @@ from functools import partial
 from typing import Any
 
 from ...by_value.import_log import Loaded
+from ...cell_output import present_cell
 from ...cell_output.origin import Origin
 from ...errors import CellmillError, PayloadError, UsageError
 from ...futures import Future
 from ...history import Moved, RunFigures, TimeSpent
 from ...process_context.interrupts import uninterrupted
-from ...run_registry import STOP, Run, epoch, stop_with_cells
+from ...run_registry import STOP, Run
 from ...serialization.functions import FunctionTable
 from ...serialization.payload import Encoded
 from ...serialization.shared import Shared
@@ -143,7 +144,7 @@ class ScheduledBackend:
             self.pool.preload(self._to_preload)
         self.pool.resize(self.max_workers)
         forked.watch(self)
-        stop_with_cells(self)
+        present_cell.stop_with_cells(self)
 
     def attach(self) -> None:
         """The parts that a subclass has made are told of what happens."""
@@ -290,7 +291,9 @@ class ScheduledBackend:
     # -- runs and figures
 
     def open_run(self) -> int:
-        if not epoch():  # a script has no cells: what begins when all is over is a new piece of work
+        if (
+            not present_cell.epoch()
+        ):  # a script has no cells: what begins when all is over is a new piece of work
             self._processor.forget()  # samples would cost each call microseconds
             with_gil.csched_account_begin(self.scheduler.handle)
         number = ffi.new("uint32_t *")

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any, NamedTuple
 
-from ... import run_registry
 from ...by_value import kernel_modules
+from ...cell_output import present_cell
 from ...diagnostics import notices
 from ...process_context import context, reporting
 from ...process_context.context import OfProcess, ProcessContext
@@ -88,7 +88,7 @@ class ContextWatch:
         self._found: tuple[int, list[str], _Seen] | None = None
         self.settings = settings  # that workers are to have
         self.reporting = ReportingWatch()
-        run_registry.watch_cells(self.reporting)
+        present_cell.watch(self.reporting)
         self.digest = 0  # of the context that workers were told; 0: it may be another one
         self.path: list[str] = []
         self.arguments: list[str] = []

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from ... import run_registry
 from ...by_value import pickling
+from ...cell_output import present_cell
 from ...futures import Future
 from ...process_context.settings import Settings
 from ...randomness import streams
@@ -105,8 +105,8 @@ class Drawn:
             return
         name = function_name(function)
         streams.say(function, name, generators, batch=chunk.stream.options.batch)
-        if again and not isinstance(chunk.keys[0], Future) and self._said_again != run_registry.epoch():
-            self._said_again = run_registry.epoch()  # once in a cell
+        if again and not isinstance(chunk.keys[0], Future) and self._said_again != present_cell.epoch():
+            self._said_again = present_cell.epoch()  # once in a cell
             streams.say_again(function, name, generators)
 
     def _indexes(self, function: Any, chunk: Chunk, root: Root) -> Sequence[int]:

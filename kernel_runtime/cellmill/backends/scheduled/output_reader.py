@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from ... import run_registry
+from ...cell_output import present_cell
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
@@ -114,7 +114,7 @@ class OutputReader(Transcripts):
 
     def disown(self) -> None:
         """Close the pipes in a forked child, without waiting: they are its parent's."""
-        run_registry.cell_listeners.discard(self)
+        present_cell.listeners.discard(self)
         if self._stopped:
             return
         self._stopped = True

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
-from ... import futures, run_registry
+from ... import futures
+from ...cell_output import present_cell
 from ...diagnostics.signatures import check_call
 from ...futures import Future, FutureOwner
 from ...randomness import streams
@@ -100,7 +101,7 @@ class PlainSubmit:
         self.call: Callable[[Any, tuple[Any, ...], int, int], Future | None]
         self.submit: Callable[..., Future]
         self.call, self.submit, futures.track = made
-        run_registry.watch_cells(self)
+        present_cell.watch(self)
         streams.watch(self)
 
     def seeded(self, on: bool) -> None:
@@ -108,7 +109,7 @@ class PlainSubmit:
         self.form.look_ns = 0 if on else LOOK_NS
 
     def new_cell(self) -> None:
-        """See `run_registry.watch_cells`: the next call looks at everything, and the time before it is no one's."""
+        """See `present_cell.watch`: the next call looks at everything, and the time before it is no one's."""
         self.look_again()
         self.form.left = 0
 

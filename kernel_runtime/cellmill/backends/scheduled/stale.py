@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ... import run_registry
 from ...by_value import kernel_modules
 from ...by_value.import_log import Imported, Version, version_of
+from ...cell_output import present_cell
 from ...diagnostics import notices
 from ...process_context.interrupts import uninterrupted
 from ...serialization.functions import FunctionTable
@@ -69,7 +69,7 @@ class StaleModules:
     def touched(self) -> bool:
         """Whether there is a reason to look: another cell, or a module that the kernel has loaded, or loaded again."""
         return (
-            run_registry.epoch() != self._epoch
+            present_cell.epoch() != self._epoch
             or len(sys.modules) != self._count
             or len(kernel_modules.modules.loaded) != self._loads
             or kernel_modules.modules.reloaded()
@@ -82,8 +82,8 @@ class StaleModules:
                 self._look()
 
     def _look(self) -> None:
-        new_cell = run_registry.epoch() != self._epoch
-        self._epoch, self._count = run_registry.epoch(), len(sys.modules)
+        new_cell = present_cell.epoch() != self._epoch
+        self._epoch, self._count = present_cell.epoch(), len(sys.modules)
         kernel_modules.modules.note()
         loaded = kernel_modules.modules.loaded[self._loads :]
         anew = bool(loaded)
@@ -171,7 +171,7 @@ def _words(name: str, path: str, sent: bool) -> str:
     shown = path if shown.startswith(os.pardir) else shown
     top = name.partition(".")[0]
     what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
-    who = "notebook" if run_registry.epoch() else "program"
+    who = "notebook" if present_cell.epoch() else "program"
     then = (
         f"The {who} and its tasks go on with what the {who} has."
         if sent
@@ -185,5 +185,5 @@ def _words(name: str, path: str, sent: bool) -> str:
     by_itself = " To have that done before each cell: %load_ext autoreload and %autoreload 2."
     return (
         f"{changed} To use the new one everywhere: import importlib, sys; {what}."
-        f"{by_itself if run_registry.epoch() else ''}"
+        f"{by_itself if present_cell.epoch() else ''}"
     )

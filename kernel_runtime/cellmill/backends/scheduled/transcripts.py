@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from ... import run_registry
-from ...cell_output import log_records, origin, warning_messages
+from ...cell_output import log_records, origin, present_cell, warning_messages
 from ...cell_output.recent import DISPLAY, LOG, Recent, Speaker
 from ...cell_output.transcript import QUIET_SECONDS, Settings, TaskOutput, Transcript
 from ...process_context import reporting
@@ -56,7 +56,7 @@ class Transcripts:
 
     def hear_cells(self) -> None:
         """Subscribe to new cells: `new_cell` is called for each."""
-        run_registry.cell_listeners.add(self)
+        present_cell.listeners.add(self)
 
     # -- what is told
 

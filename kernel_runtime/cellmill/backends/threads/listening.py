@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from ... import run_registry
+from ...cell_output import present_cell
 from ...cell_output.transcript import QUIET_SECONDS, Settings
 from ...serialization.functions import FunctionTable
 from ...task import NO_RUN
@@ -110,7 +110,7 @@ class ThreadListener(Transcripts):
 
     def disown(self) -> None:
         """Report nothing in a forked child; the parent reports its tasks."""
-        run_registry.cell_listeners.discard(self)
+        present_cell.listeners.discard(self)
         self._stopped = True
         for member in list(self.members.values()):  # threads are gone, but for the one that forked
             member.disown()

@@ -22,7 +22,8 @@ from .telemetry.account import Account
 if TYPE_CHECKING:
     import pandas
 
-    from .backends._protocol import Backend, Observer, TaskQuestions
+    from .backends._observing import Observer, TaskQuestions
+    from .backends._protocol import Backend
     from .backends.cluster.left.reattaching import LeftBehind, LeftRuns
 
 __all__ = [

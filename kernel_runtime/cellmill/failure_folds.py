@@ -9,7 +9,7 @@ from .diagnostics.questions import number
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from .backends._protocol import FailureFold, FailureRecord, TaskQuestions
+    from .backends._observing import FailureFold, FailureRecord, TaskQuestions
     from .futures import Future
 
 __all__ = ["FailedCall", "Failures", "folds_of", "source_of"]

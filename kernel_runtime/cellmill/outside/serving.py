@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import registry, run_registry
-from ..backends._protocol import Backend, SharedPage
+from ..backends._observing import SharedPage
+from ..backends._protocol import Backend
 from ..diagnostics import notices
 from ..diagnostics.blame import OUTSIDE, cancelling
 from ..errors import CellmillError

@@ -10,7 +10,8 @@ from collections import deque
 from typing import NamedTuple, cast
 
 from .. import registry, run_registry
-from ..backends._protocol import Backend, RowReader
+from ..backends._observing import RowReader
+from ..backends._protocol import Backend
 from ..diagnostics import notices
 from ..diagnostics.failure_counts import FailureCount
 from ..errors import in_words

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from .. import run_registry
-from ..backends._protocol import Backend, Observer
+from ..backends._observing import Observer
+from ..backends._protocol import Backend
 from ..backends.scheduled import packed_rows
 from ..history import RunRecord
 from . import machine

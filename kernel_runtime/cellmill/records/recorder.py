@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..backends._protocol import Backend, Part
+from ..backends._observing import Part
+from ..backends._protocol import Backend
 from ..diagnostics import notices
 from ..diagnostics.failure_counts import FailureCount
 from ..diagnostics.short_text import counted

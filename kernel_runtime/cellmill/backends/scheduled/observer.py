@@ -22,7 +22,7 @@ from .state_map import Picture, States
 
 
 class Observer:
-    """The `backends._protocol.Observer` of one backend."""
+    """The `backends._observing.Observer` of one backend."""
 
     def __init__(
         self,

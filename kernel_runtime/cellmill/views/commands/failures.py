@@ -13,7 +13,7 @@ from cellmill.telemetry import schema
 from cellmill.views.scope import asked_scope
 
 if TYPE_CHECKING:
-    from cellmill.backends._protocol import FailureFold, FailureRecord
+    from cellmill.backends._observing import FailureFold, FailureRecord
 
 MOST_CALLS = 50  # of a fold that are listed
 MOST_SOURCE = 1 << 18  # characters of their arguments as Python

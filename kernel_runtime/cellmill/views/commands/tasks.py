@@ -17,7 +17,7 @@ from cellmill.telemetry import schema
 from cellmill.views.scope import asked_scope
 
 if TYPE_CHECKING:
-    from cellmill.backends._protocol import TaskQuestions
+    from cellmill.backends._observing import TaskQuestions
 
 MOST_GROUPS = 20  # of failures in a list
 MOST_OUTPUT, MOST_ATTEMPTS = 16_384, 50

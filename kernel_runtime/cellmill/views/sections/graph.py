@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cellmill.api import questions_of
-from cellmill.backends._protocol import Picture, TaskQuestions
+from cellmill.backends._observing import Picture, TaskQuestions
 from cellmill.executor import Executor
 from cellmill.telemetry import schema
 from cellmill.views.scope import Scope

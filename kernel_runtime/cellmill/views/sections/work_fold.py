@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cellmill.backends._protocol import Observer, Timeline
+from cellmill.backends._observing import Observer, Timeline
 from cellmill.executor import Executor
 from cellmill.history import Moved
 from cellmill.telemetry import schema

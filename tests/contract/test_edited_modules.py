@@ -74,6 +74,20 @@ def test_a_call_right_after_it_was_loaded_again(ex: Executor, module: OwnModule)
     assert [ex.submit(of_it).result(SECONDS) for _ in range(20)] == [2222] * 20
 
 
+def test_its_file_changes_right_after_it_was_loaded_again(ex: Executor, module: OwnModule) -> None:
+    """Before the next call: tasks have what the program has loaded, whatever the file is by now."""
+    module.write(TEXT.format(1))
+    loaded = module.load()
+    agree(ex, loaded)
+    module.write(TEXT.format(22))
+    module.load()
+    module.write(TEXT.format(333))
+    agree(ex, loaded)
+    module.load()
+    module.path.unlink()
+    agree(ex, loaded)
+
+
 @pytest.mark.parametrize("anew", ["loaded again", "imported again"])
 def test_functions_of_before(ex: Executor, module: OwnModule, anew: str) -> None:
     """What the program has of the module before stays what it was, in its own functions, too."""

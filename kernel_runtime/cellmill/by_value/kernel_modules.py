@@ -31,9 +31,10 @@ class Reloaded(NamedTuple):
 class _Held:
     """A module in this process; `spec` is None while it is taken out of `sys.modules`."""
 
-    __slots__ = ("by_autoreload", "name", "path", "source", "spec", "text", "version")
+    __slots__ = ("by_autoreload", "name", "next", "path", "source", "spec", "text", "version")
 
-    def __init__(self, name: str, path: str, spec: Any, version: Version) -> None:
+    def __init__(self, name: str, path: str, spec: Any, version: Version, text: bytes | None = None) -> None:
+        """``text``: of the version, where the file may be another one by now."""
         self.name = name
         self.path = path
         self.spec = spec
@@ -41,17 +42,22 @@ class _Held:
         self.version = version
         self.text: bytes | None = None
         self.source: Source | None = None
-        self.renew(version)
+        self.next: tuple[Version, bytes] | None = None  # the file when this process began to load it again
+        self.renew(version, text)
         edited = version.mtime > process_began() - MARGIN_SECONDS and self.text is not None
         if edited and not is_made_of(sys.modules.get(name), self.text or b"", path):
             self.version, self.text, self.source = _EDITED, None, None
 
-    def renew(self, version: Version) -> None:
-        """The module is that of the file as it is now: its text is kept, as the file may be edited later."""
+    def renew(self, version: Version, text: bytes | None = None) -> None:
+        """The module is that of the file as it is now: its text is kept, as the file may be edited later. ``text``: of
+        the file as it was before.
+        """
         bindings.note(self.name)
         self.version = version
-        text = text_of(self.path)
-        self.text = text if version_of(self.path) == version else None
+        if text is None:
+            now = text_of(self.path)
+            text = now if version_of(self.path) == version else None
+        self.text = text
         package = getattr(self.spec, "submodule_search_locations", None) is not None
         self.source = None if self.text is None else Source(self.path, package, digest_of(self.text))
 
@@ -66,7 +72,8 @@ class KernelModules:
         self.generation = 0  # counts changes of what is held
         # names of those that were loaded again, "" where the file was the same; who acts upon them counts them
         self.loaded: list[str] = []
-        self._missing: set[str] = set()  # those whose files were gone at the last look at files
+        # those whose files were gone at the last look at files, or other ones than those they were loaded from
+        self._otherwise: dict[str, Version | None] = {}
         self._elsewhere: tuple[Any, tuple[ModuleFile, ...]] = (None, ())
 
     def note(self) -> None:
@@ -86,15 +93,31 @@ class KernelModules:
             held = self._held.get(name)
             if held is None or held.spec is not spec:
                 before = held = self._held.pop(name, None)
-                version = version_of(path)
-                if version is not None:
-                    held = self._held[name] = _Held(name, path, spec, version)
+                held = self._loaded_from(name, path, spec, before)
+                if held is not None:
+                    self._held[name] = held
                 if before is not None:
                     same = before.path == path and held is not None and before.version == held.version
                     self.loaded.append("" if same else name)
                 self.generation += held is not None
             if held is not None and self._ask_autoreload(held):
                 self.loaded.append(name)
+
+    def _loaded_from(self, name: str, path: str, spec: Any, before: _Held | None) -> _Held | None:
+        """Return a module that was loaded, or loaded again; None where what it was loaded from is not known."""
+        now = version_of(path)
+        if before is not None and before.path == path and before.next is not None and before.next[0] != now:
+            held = _Held(name, path, spec, *before.next)
+            if held.text is not None:
+                return held
+        return None if now is None else _Held(name, path, spec, now)
+
+    def about_to_load(self, name: str) -> None:
+        """Keep the text that a module is about to be loaded from: its file may change before the next look."""
+        held = self._held.get(name)
+        if held is not None:
+            version, text = version_of(held.path), text_of(held.path)
+            held.next = (version, text) if version is not None and text is not None else None
 
     def _ask_autoreload(self, held: _Held) -> bool:
         """Return whether autoreload has brought a module up to date, which it may do without a new spec."""
@@ -126,7 +149,7 @@ class KernelModules:
 
     def elsewhere(self, directory: str) -> tuple[ModuleFile, ...]:
         """Return those that an import would not find, in this directory and with the present module path, or whose
-        files are gone.
+        files are gone, or other ones than those they were loaded from.
         """
         now = self.generation, directory, tuple(sys.path)
         if self._elsewhere[0] != now:
@@ -135,7 +158,7 @@ class KernelModules:
         return self._elsewhere[1]
 
     def _file_of(self, held: _Held) -> ModuleFile | None:
-        if held.text is not None and version_of(held.path) is None:
+        if held.text is not None and version_of(held.path) != held.version:
             return module_of_text(held.spec, held.text, (held.version.mtime, held.version.size))
         return module_file(held.spec)
 
@@ -145,6 +168,12 @@ class KernelModules:
         if held is None:
             return name in sys.modules and version_of(path) is None
         return held is not None and held.spec is not None and held.path != path
+
+    def version_here(self, name: str, path: str) -> Version | None:
+        """Return the version of this file that this process has, and can hand on; None: it has none of it."""
+        held = self._held.get(name)
+        known = held is not None and held.spec is not None and held.path == path and held.text is not None
+        return held.version if held is not None and known else None
 
     def text(self, name: str) -> bytes | None:
         """Return the text that a module was loaded from."""
@@ -174,15 +203,15 @@ class KernelModules:
 
     def outdated(self) -> dict[str, tuple[str, Version]]:
         """Return (name, present version) by path of the modules whose files have changed."""
-        found, missing = {}, set[str]()
+        found, otherwise = {}, dict[str, Version | None]()
         for held in list(self._held.values()):
             now = version_of(held.path)
-            if now is None:
-                missing.add(held.name)
-            elif now != held.version:
-                found[held.path] = (held.name, now)
-        if missing != self._missing:
-            self._missing = missing
+            if now != held.version:
+                otherwise[held.name] = now
+                if now is not None:
+                    found[held.path] = (held.name, now)
+        if otherwise != self._otherwise:
+            self._otherwise = otherwise
             self.generation += 1
         return found
 
@@ -203,6 +232,7 @@ class _Bell:
         self.heard: list[weakref.WeakMethod[Callable[[], Any]]] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        modules.about_to_load(name)
         for each in self.heard:
             hear = each()
             if hear is not None:

@@ -62,7 +62,7 @@ class SentModules:
         self._pool = pool
         self._functions = functions
         self._stale = StaleModules(
-            pool.members, lambda *_: self._begin_anew(), functions, scheduler, sent=True
+            pool.members, lambda *_: self._begin_anew(), functions, scheduler, look_again, sent=True
         )
         self._lock = threading.RLock()
         self._count = 0  # of modules in this process at the last look

@@ -69,7 +69,7 @@ class Pool:
         self.requests = Requests(host.scheduler, host.gate, host.resolve, self.members)
         self._lock = self._workers.lock
         self.context = ContextWatch(base)
-        self.modules = StaleModules(self.members, self.renew, host.functions, host.scheduler)
+        self.modules = StaleModules(self.members, self.renew, host.functions, host.scheduler, look_again)
         self._watch_no_more = kernel_modules.watch_imports(look_again)
         self._loads: deque[tuple[int, Loaded]] = deque(maxlen=MOST_LOADS)
         self._initializer = options.pickled_initializer()

@@ -1,9 +1,10 @@
 """Modules that were edited after workers imported them.
 
 A cell sees its modules as they were when it began: files are looked at once per cell, before its first task; in a
-script before its first task, and when it has loaded a module again. The rule is that workers follow the kernel. A
-module that the kernel does not have, or has in its present version, is renewed in workers by new workers in the place
-of those that hold an older one. Where the kernel itself has the older one, its user is told what to type.
+script before its first task, and when it has loaded a module again. The rule is that workers follow the kernel. New
+workers take the place of those that hold another version of a module than the kernel, or, where the kernel has none,
+than its file. Where the kernel itself has an older one than the file, workers get the kernel's, and the user is told
+what to type.
 """
 
 from __future__ import annotations
@@ -34,18 +35,21 @@ class StaleModules:
         renew: Callable[[Iterable[int], bool], None],
         functions: FunctionTable,
         scheduler: Scheduler,
+        look_again: Callable[[], Any],
         sent: bool = False,
     ) -> None:
         """``members``: the workers, by index; ``renew``: puts new ones in the place of these, and a new zygote.
+        ``look_again``: has the next call look.
         ``sent``: workers have the modules that the kernel has from the kernel, and not from their files.
         """
         self._members = members
         self._renew = renew
         self._functions = functions
         self._scheduler = scheduler
+        self._look_again = look_again
         self._sent = sent
         self._held: dict[int, dict[str, Imported]] = {}  # by worker and path
-        self._inherited: dict[str, Version] = {}  # what the zygote has had
+        self._inherited: dict[str, Imported] = {}  # what the zygote has had, by path
         self._outdated: dict[str, tuple[str, Version]] = {}  # in the kernel
         self._epoch = -1  # of the cell in which it was last looked; 0 outside of notebooks
         self._count = 0  # of modules in this process then
@@ -57,10 +61,13 @@ class StaleModules:
         """A worker tells what it has imported, or has had from the start."""
         self._held.setdefault(worker, {}).update({module.path: module for module in imported})
         if inherited:
-            self._inherited.update({module.path: module.version for module in imported})
+            self._inherited.update({module.path: module for module in imported})
         elif not self._sent:
             edited = kernel_modules.modules.otherwise_here(imported)
-            self._tell(edited, {name for name, _ in edited.values()})
+            if edited:  # since the last look
+                self._tell(edited, {name for name, _ in edited.values()}, by_workers=True)
+                self._epoch = -1
+                self._look_again()
 
     def gone(self, worker: int) -> None:
         """A worker has ended."""
@@ -123,61 +130,74 @@ class StaleModules:
 
     def _compare(self) -> None:
         outdated_here = kernel_modules.modules.outdated()
-        stale: set[int] = set()
-        present: dict[str, Version | None] = {}
-        for worker, modules in self._held.copy().items():
-            for path, module in modules.copy().items():
-                if path not in present:
-                    present[path] = version_of(path)
-                if present[path] not in (None, module.version) and path not in outdated_here:
-                    stale.add(worker)
+        is_stale = self._others_than(outdated_here)
+        stale = {
+            worker
+            for worker, modules in self._held.copy().items()
+            if any(map(is_stale, modules.copy().values()))
+        }
         self._outdated = outdated_here
         self._functions.heard = self._hear_of if outdated_here else None
         if outdated_here:
             self._tell(outdated_here, self._functions.modules())
-        zygote_too = self._zygote_is_stale(outdated_here)
-        if zygote_too:  # those that have not told yet were forked from it
+        zygote_too = any(map(is_stale, self._inherited.copy().values()))
+        if zygote_too:
+            self._inherited.clear()  # new workers tell anew
+            # those that have not told yet were forked from it
             stale.update(index for index in list(self._members) if index not in self._held)
         if stale:
             self._renew(stale, zygote_too)
 
-    def _zygote_is_stale(self, outdated_here: dict[str, Any]) -> bool:
-        changed = [
-            path
-            for path, version in self._inherited.items()
-            if path not in outdated_here and version_of(path) not in (None, version)
-        ]
-        if changed:
-            self._inherited.clear()  # new workers tell anew
-        return bool(changed)
+    def _others_than(self, outdated_here: Mapping[str, object]) -> Callable[[Imported], bool]:
+        """Return what tells of a module in a worker whether it is another one than a new worker would have."""
+        present: dict[str, Version | None] = {}
+
+        def is_other(module: Imported) -> bool:
+            name, path, version = module
+            here = None if self._sent else kernel_modules.modules.version_here(name, path)
+            if here is not None:
+                return version != here
+            if path not in present:
+                present[path] = version_of(path)
+            return present[path] not in (None, version) and path not in outdated_here
+
+        return is_other
 
     def _hear_of(self, modules: set[str]) -> None:
         """A function that refers to these is going to be sent."""
         self._tell(self._outdated, modules)
 
-    def _tell(self, outdated: dict[str, tuple[str, Version]], named: set[str]) -> None:
-        """Once for each edit, of modules that tasks use: workers have them, or functions refer to those ``named``."""
+    def _tell(
+        self, outdated: dict[str, tuple[str, Version]], named: set[str], by_workers: bool = False
+    ) -> None:
+        """Once for each edit, of modules that tasks use: workers have them, or functions refer to those ``named``.
+        ``by_workers``: some have imported the new version.
+        """
         used = {path for modules in list(self._held.values()) for path in modules}
         for path, (name, version) in outdated.items():
             if (path, version) in _told:
                 continue
             if path in used or any(f"{name}.".startswith(f"{other}.") for other in named):
                 _told.add((path, version))
-                print(_words(name, path, self._sent), file=sys.stderr)
+                known = self._sent or kernel_modules.modules.version_here(name, path) is not None
+                print(_words(name, path, known, by_workers), file=sys.stderr)
 
 
-def _words(name: str, path: str, sent: bool) -> str:
+def _words(name: str, path: str, known: bool, by_workers: bool) -> str:
     shown = os.path.relpath(path)
     shown = path if shown.startswith(os.pardir) else shown
     top = name.partition(".")[0]
     what = "importlib.reload(" + (f"sys.modules[{name!r}]" if top != name else name) + ")"
     who = "notebook" if present_cell.epoch() else "program"
-    then = (
-        f"The {who} and its tasks go on with what the {who} has."
-        if sent
-        else f"The {who} and the workers that have imported it go on with what they have; workers that import it "
-        "from now on read the new file."
-    )
+    if not known:
+        then = (
+            f"The {who} and the workers that have imported it go on with what they have; workers that import it from "
+            "now on read the new file."
+        )
+    elif by_workers:
+        then = f"Tasks that have imported it since then use the new file; calls from now on use what the {who} has."
+    else:
+        then = f"The {who} and its tasks go on with what the {who} has."
     changed = f"cellmill: {shown} was changed after this {who} imported {name}. {then}"
     tried = kernel_modules.modules.by_autoreload(name, path)
     if tried is not None and tried.failed:

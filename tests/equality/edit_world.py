@@ -158,6 +158,9 @@ def _real_names() -> dict[str, Any]:
 def _sweep(function: Any, **axes: Any) -> Any:
     made = cellmill.sweep(function, **axes)
     made.run()
+    for _, error in made.errors():
+        if isinstance(error, cellmill.PayloadError):
+            raise error  # a refusal, which counts as such
     return [row.get("result", "failed") for row in made.rows()]
 
 

@@ -121,6 +121,38 @@ def test_a_cached_property_counts_by_its_function() -> None:
     assert digest(made(1)) == digest(made(1)) != digest(made(2))
 
 
+def test_what_comes_of_using_a_class_does_not_count() -> None:
+    class Kind:
+        pass
+
+    class Bits(enum.Flag):
+        LOW = 1
+        HIGH = 2
+
+    before = digest(Kind(), Bits.LOW)
+    assert Kind.__annotations__ == {}  # made by this read
+    assert ~Bits.LOW == Bits.HIGH and Bits.LOW | Bits.HIGH  # members keep their inverse, the class what is composed
+    assert digest(Kind(), Bits.LOW) == before
+
+
+def test_enumerations_count_by_their_members() -> None:
+    class Bits(enum.IntFlag):
+        LOW = 1
+
+    class Tone(enum.Enum):
+        LIGHT = 1
+
+        def __init__(self, value: int) -> None:
+            self.label = str(value)
+
+    unnamed = [Bits(0), Bits(4), Bits(8)]
+    assert {each.name for each in unnamed} == {None}
+    assert len(set(map(digest, unnamed))) == 3
+    before = digest(Tone.LIGHT)
+    Tone.LIGHT.label = "pale"
+    assert digest(Tone.LIGHT) != before
+
+
 def test_sharing_counts_and_cycles_end() -> None:
     one: list[int] = [1]
     assert digest([one, one]) != digest([[1], [1]])

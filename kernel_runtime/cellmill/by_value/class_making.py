@@ -22,7 +22,7 @@ from .replacements import MAINS
 
 _by_value: Any = cloudpickle
 OF_MEMBERS = frozenset(
-    ("_value_", "_name_", "__objclass__", "_sort_order_")
+    ("_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_")
 )  # that enumerations set themselves
 
 

@@ -39,6 +39,7 @@ from ..by_value.references import (
 )
 from ..randomness.generators import state_of
 from . import sources
+from .class_content import content_of
 
 SIZE = 16
 SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis)))
@@ -47,9 +48,6 @@ _BY_REDUCTION = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")
 _DESCRIPTORS = (
     *(types.MethodDescriptorType, types.ClassMethodDescriptorType, types.WrapperDescriptorType),
     *(types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodWrapperType),
-)
-_OF_NO_CONTENT = frozenset(
-    ("__dict__", "__weakref__", "__slotnames__", "_abc_impl", "__firstlineno__", "__static_attributes__")
 )
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")  # in the repr of an object
 _DEEPEST = 500  # tuples within tuples
@@ -193,7 +191,8 @@ class Structure:
         if kind is CACHED:
             return b"cached" + self._refs((value.__wrapped__,), depth + 1)
         if isinstance(value, Enum):
-            return b"enum" + self._refs((kind, value.name), depth + 1)
+            composed = value._value_ if value._name_ is None else None  # of flags that no name is given
+            return b"enum" + self._refs((kind, value._name_, composed), depth + 1)
         return None
 
     def _of_numpy(self, value: Any, kind: type, depth: int) -> bytes | None:
@@ -274,8 +273,7 @@ class Structure:
 
     def _class(self, cls: type) -> bytes:
         self._readers.append(cls)
-        members = [part for k, v in vars(cls).items() if k not in _OF_NO_CONTENT for part in (k, v)]
-        return b"class" + self._refs((cls.__qualname__, type(cls), cls.__bases__, *members))
+        return b"class" + self._refs((cls.__qualname__, type(cls), cls.__bases__, *content_of(cls)))
 
     def _instance(self, value: Any, kind: type) -> bytes:
         if kind.__module__ == "cellmill.parallel" and hasattr(value, "__wrapped__"):

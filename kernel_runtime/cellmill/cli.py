@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     replay = commands.add_parser(
         "replay",
         help="show a recorded run again, as one HTML page or in the terminal",
-        description="Make one HTML page of a run recorded by cellmill.record(path) or %%cellmill record: the views as "
+        description="Make one HTML page of a run recorded by cellmill.record(path) or %cellmill record: the views as "
         "they were, with a slider for the time. It opens in any browser, without a kernel or a network.",
     )
     replay.add_argument("file", type=Path, metavar="FILE", help="the recording")
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     runs = commands.add_parser(
         "runs",
         help="list the runs that are recorded in a folder",
-        description="List the runs recorded by cellmill.record(folder) or %%cellmill record FOLDER, oldest first.",
+        description="List the runs recorded by cellmill.record(folder) or %cellmill record FOLDER, oldest first.",
     )
     runs.add_argument(
         "folder",
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "dashboard",
         help="watch kernels and scripts that run, in a browser, and as metrics for Prometheus",
         description="Serve a page about the kernels and scripts of yours on this machine that can be watched "
-        "(%%cellmill serve, cellmill.serve() or CELLMILL_SERVE=1), for this machine and with a token only.",
+        "(%cellmill serve, cellmill.serve() or CELLMILL_SERVE=1), for this machine and with a token only.",
     )
     served.add_argument("--port", type=int, default=0, metavar="N", help="default: one that is free")
     served.add_argument("--open", action="store_true", help="open the page in the browser")
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     top = commands.add_parser(
         "top",
         help="watch kernels and scripts that run, live in the terminal",
-        description="Watch the kernels and scripts of yours on this machine that can be watched: %%cellmill serve, "
+        description="Watch the kernels and scripts of yours on this machine that can be watched: %cellmill serve, "
         "cellmill.serve() or CELLMILL_SERVE=1 in one lets others watch it.",
     )
     top.add_argument("pid", type=int, nargs="?", metavar="PID", help="which process (default: served last)")

@@ -71,6 +71,14 @@ def test_without_a_command_help_is_shown(capsys: pytest.CaptureFixture[str]) -> 
     assert "bench" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["replay", "runs", "dashboard", "top"])
+def test_help_names_the_line_magic(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    shown = capsys.readouterr().out
+    assert "%cellmill" in shown and "%%" not in shown
+
+
 def test_settings_reach_the_benchmark(ran: list[tuple[str, Settings]], tmp_path: Path) -> None:
     assert cli.main(["bench", "latency"]) == 0
     assert cli.main(["bench", "memory", "--quick", "--workers", "3", "--rivals", "ppe,pool"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.support.notebook import Notebook
@@ -18,7 +19,7 @@ def test_memo_in_cells(notebook: Notebook, tmp_path: Path) -> None:
     notebook.run("def helper(x):\n    return x - step").ok()
     assert notebook.value("f(1).result(), f.cache_info()[:2]") == "(0, (1, 1))"
     shown = notebook.run("%cellmill cache").ok().stdout
-    assert "memory: 4 results" in shown
+    assert re.search("memory: 4 results, .* of 256 MB", shown)
     assert "f: 4 results" in shown
     assert "4 results forgotten" in notebook.run("%cellmill cache clear f").ok().stdout
     assert notebook.run("%cellmill cache clear f").traceback.count("no results of 'f' are kept") == 1

@@ -18,8 +18,8 @@ from ..by_value.pickle_texts import texts_of
 from ..diagnostics import notices
 from ..errors import UsageError, in_words
 
-MEMORY_LIMIT = 256 << 20
-DISK_LIMIT = 2 << 30
+MEMORY_LIMIT = 256 * 10**6
+DISK_LIMIT = 2 * 10**9
 FILE = "cellmill-memo.sqlite"
 _SCHEMA = 1
 _OF_CELLS = b"_class_named"  # what pickles of objects of a cell's classes refer to

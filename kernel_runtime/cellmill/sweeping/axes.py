@@ -54,6 +54,25 @@ class Plan(NamedTuple):
         return {**at, **self.given}
 
 
+def axes_given(axes: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``axes=`` and the other keywords of a sweep give, by parameter.
+
+    Raises:
+        UsageError: ``axes`` is no dict of parameters, or names one that a keyword gives, too.
+    """
+    if axes is None:
+        return dict(values)
+    if not isinstance(axes, Mapping) or not all(isinstance(name, str) for name in axes):
+        raise UsageError(
+            f"axes takes a dict with the names of parameters and their values, not {short_repr(axes)}; for a parameter that "
+            'is called axes: axes={"axes": …}'
+        )
+    twice = next((name for name in axes if name in values), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is given twice: in axes, and as {twice}=…")
+    return {**axes, **values}
+
+
 def plan_of(function: Any, name: str, given: Mapping[str, Any]) -> Plan:
     """The axes of a function: those ``given``, and for other parameters what its signature says.
 

@@ -27,7 +27,7 @@ from ..process_context.interrupts import uninterrupted
 from ..run_registry import Run
 from ..task import TaskOptions, path_of
 from . import results
-from .axes import Axis, Plan, place_of, plan_of
+from .axes import Axis, Plan, axes_given, place_of, plan_of
 from .results import KNOWN, Outcome, SweepCounts
 from .run_end import Rest
 
@@ -54,7 +54,7 @@ def sweep(
     there in another process. ``axes={"path": […]}`` is for parameters by the names of this function's own. Options and
     the executor are those of a parallel function: ``cellmill.sweep(f.options(retries=2, executor=ex), …)``.
     """
-    return Sweep(function, {**(axes or {}), **values}, path)
+    return Sweep(function, axes_given(axes, values), path)
 
 
 class Sweep:

@@ -27,7 +27,7 @@ from .sections import SECTIONS, FollowsWork, SectionOfWork
 
 __all__ = ["Recording", "record", "stop_recording"]
 
-LIMIT = 256 << 20  # bytes of a recording, if nothing else is said
+LIMIT = 256 * 10**6  # bytes of a recording, if nothing else is said
 _current: Recording | None = None
 _lock = threading.Lock()
 

@@ -96,7 +96,11 @@ def by_position(x: int, y: int = 5, /, z: int = 1) -> int:
         (train, {"lr": {"a": 1}}, r"the axis lr is a dict: give a list of values"),
         (train, {"lr": range(2_000), "depth": range(2_000)}, r"span .* points; a sweep has at most"),
         (train, {"lr": itertools.count()}, r"the axis lr has more than 1,000,000 values"),
-        (train, {"axes": [1, 2]}, r"axes takes a dict .*, not \[1, 2\]; for a parameter that is called axes: axes={"),
+        (
+            train,
+            {"axes": [1, 2]},
+            r"axes takes a dict .*, not \[1, 2\]; for a parameter that is called axes: axes={",
+        ),
         (train, {"lr": [1], "axes": {"lr": [2]}}, r"lr is given twice: in axes, and as lr=…"),
         (lambda: 1, {"x": [1]}, r"has no parameter 'x'; it has no parameters"),
         (cellmill.parallel(batch=True)(lambda xs: xs), {"xs": [1]}, r"is a batch function"),

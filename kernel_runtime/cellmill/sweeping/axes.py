@@ -64,8 +64,8 @@ def axes_given(axes: Any, values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values)
     if not isinstance(axes, Mapping) or not all(isinstance(name, str) for name in axes):
         raise UsageError(
-            f"axes takes a dict with the names of parameters and their values, not {short_repr(axes)}; for a parameter that "
-            'is called axes: axes={"axes": …}'
+            f"axes takes a dict with the names of parameters and their values, not {short_repr(axes)}; for a "
+            'parameter that is called axes: axes={"axes": …}'
         )
     twice = next((name for name in axes if name in values), None)
     if twice is not None:

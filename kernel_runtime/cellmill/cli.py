@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve a page about the kernels and scripts of yours on this machine that can be watched "
         "(%cellmill serve, cellmill.serve() or CELLMILL_SERVE=1), for this machine and with a token only.",
     )
-    served.add_argument("--port", type=int, default=0, metavar="N", help="default: one that is free")
+    served.add_argument("--port", type=_port, default=0, metavar="N", help="default: one that is free")
     served.add_argument("--open", action="store_true", help="open the page in the browser")
     served.add_argument("--grafana", action="store_true", help="print a board for Grafana as JSON, and end")
     top = commands.add_parser(
@@ -100,10 +100,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _speed(text: str) -> float:
-    speed = float(text)
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
     if not 0 < speed < float("inf"):
-        raise argparse.ArgumentTypeError("it is greater than 0")
+        raise argparse.ArgumentTypeError(f"it takes a number above 0, not {text!r}")
     return speed
+
+
+def _port(text: str) -> int:
+    try:
+        port = int(text)
+    except ValueError:
+        port = -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"it takes the number of a port, 1 to 65535, not {text!r}")
+    return port
 
 
 def _replay(options: argparse.Namespace) -> int:

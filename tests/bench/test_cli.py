@@ -80,6 +80,23 @@ def test_help_names_the_line_magic(command: str, capsys: pytest.CaptureFixture[s
     assert "%%" not in shown
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("top", "--interval", "often"), "argument --interval: it takes a number above 0, not 'often'"),
+        (("replay", "run", "--speed", "0"), "argument --speed: it takes a number above 0, not '0'"),
+        (
+            ("dashboard", "--port", "99999"),
+            "argument --port: it takes the number of a port, 1 to 65535, not '99999'",
+        ),
+    ],
+)
+def test_numbers_that_are_none(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _mistake(capsys, *arguments).endswith(said)
+
+
 def test_settings_reach_the_benchmark(ran: list[tuple[str, Settings]], tmp_path: Path) -> None:
     assert cli.main(["bench", "latency"]) == 0
     assert cli.main(["bench", "memory", "--quick", "--workers", "3", "--rivals", "ppe,pool"]) == 0

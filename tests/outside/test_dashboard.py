@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import subprocess
+import socket
 import sys
 import urllib.error
 import urllib.request
@@ -213,6 +214,13 @@ def test_without_bokeh_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "bokeh.server.server", None)
     assert cli.main(["dashboard"]) == 1
     assert "pip install 'cellmill[dashboard]'" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert cli.main(["dashboard", "--port", str(port)]) == 1
+    assert f"cannot listen on port {port}: Address already in use. Give another" in capsys.readouterr().err
 
 
 def test_every_state_has_a_colour() -> None:

@@ -31,7 +31,13 @@ def run(port: int, *, browser: bool, grafana: bool) -> int:
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        dashboard = Dashboard(port, INTERVAL)
+        try:
+            dashboard = Dashboard(port, INTERVAL)
+        except OSError as error:
+            raise CellmillError(
+                f"cannot listen on port {port}: {error.strerror}. Give another --port, or none: then it takes one that "
+                "is free"
+            ) from None
         print(f"Open {dashboard.address}")
         print(
             f"Metrics for Prometheus: http://127.0.0.1:{dashboard.port}/metrics (the same token, as bearer token)"

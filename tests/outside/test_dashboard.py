@@ -6,8 +6,8 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
 import socket
+import subprocess
 import sys
 import urllib.error
 import urllib.request

@@ -326,6 +326,27 @@ def test_a_preview_names_a_result_that_is_elsewhere() -> None:
     assert repr(found) == "(1, [<the result of make (task #3)>])"
 
 
+def test_a_preview_of_numbers_and_frames_tells_what_people_want_to_know() -> None:
+    import pandas
+
+    numbers = [numpy.float64(0.5), numpy.float32(0.5), numpy.int8(-3), numpy.uint64(7), numpy.True_]
+    frame = pandas.DataFrame({"a": [1]})
+    others = [numpy.str_("a"), numpy.array([1]), frame, frame["a"], frame.index, _Large(b"x" * 100)]
+    found = preview(memoryview(payload.encode((numbers, others)).data))
+    assert repr(found) == (
+        "([np.float64(0.5), np.float32(0.5), np.int8(-3), np.uint64(7), np.True_], "
+        "[<element of an array>, <array>, <DataFrame>, <Series>, <RangeIndex>, _Large(…)])"
+    )
+
+
+class _Large:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __reduce__(self) -> Any:
+        return _Large, (self.data,)
+
+
 class _Elsewhere:
     def __reduce__(self) -> Any:
         return payload.labelled, ("the result of make (task #3)", exit, 1)

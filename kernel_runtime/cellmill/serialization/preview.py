@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 from typing import Any
 
 from ..by_value import class_making, pickling, subclasses
@@ -24,6 +25,14 @@ _HARMLESS = {
     "fractions": {"Fraction"},
     "pathlib": {"Path", "PosixPath", "PurePosixPath"},
 }
+_NUMBERS = {
+    code: (name, form)
+    for code, name, form in (
+        *(("f2", "float16", "e"), ("f4", "float32", "f"), ("f8", "float64", "d"), ("b1", "bool", "?")),
+        *(("i1", "int8", "b"), ("i2", "int16", "h"), ("i4", "int32", "i"), ("i8", "int64", "q")),
+        *(("u1", "uint8", "B"), ("u2", "uint16", "H"), ("u4", "uint32", "I"), ("u8", "uint64", "Q")),
+    )
+}  # as numpy writes their types, and their formats of `struct`
 
 
 class _Kind(type):
@@ -46,7 +55,9 @@ class _StandIn(metaclass=_Kind):
         ):  # a function that makes one of it
             cls, args = args[0], args[1:]
         made = object.__new__(cls)
-        made._shown = ", ".join(map(repr, args[:4]))
+        made._shown = ", ".join(
+            "…" if type(each) is bytes and len(each) > 32 else repr(each) for each in args[:4]
+        )
         return made
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -84,6 +95,25 @@ class _ArrayStandIn(_StandIn):
         return "<array>"
 
 
+class _Dtype(_StandIn):
+    """A type of numbers, as numpy writes it ("f8")."""
+
+    _code = ""
+
+    def __new__(cls, *args: Any, **more: Any) -> _Dtype:
+        made: Any = super().__new__(cls, *args, **more)
+        made._code = str(args[0]) if args else ""
+        found: _Dtype = made
+        return found
+
+
+class _Closed(_StandIn):
+    """What is in it says nothing to people."""
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
 class _OfACell(_StandIn):
     """What cloudpickle makes: functions, modules, and what is returned by such functions."""
 
@@ -118,6 +148,15 @@ def _of(_: Any, kind: Any, content: Any) -> Any:
 def _filled(value: Any, parts: tuple[Any, ...]) -> None:
     if isinstance(value, _StandIn):
         value._shown = repr(parts[0])
+
+
+def _number(kind: Any, data: Any = None, *_: Any) -> Any:
+    """One number out of an array, or another element of one."""
+    name, form = _NUMBERS.get(getattr(kind, "_code", ""), ("", ""))
+    if type(data) is not bytes or not form or len(data) != struct.calcsize(form):
+        return _Named("<element of an array>")
+    (value,) = struct.unpack(f"={form}", data)
+    return _Named(f"np.{value}_" if name == "bool" else f"np.{name}({value!r})")
 
 
 class _Input:
@@ -182,8 +221,7 @@ class _Previewer(pickle.Unpickler):
             return _class_of_any_version if name == "_class_named" else _OfACell
         if module.startswith("cloudpickle"):
             return _class_of_a_cell if name == "_make_skeleton_class" else _OfACell
-        base = _ArrayStandIn if module.partition(".")[0] == "numpy" and "dtype" not in name else _StandIn
-        return _named(name.rpartition(".")[2], base)
+        return _of_package(module.partition(".")[0], name.rpartition(".")[2])
 
     def _part(self, place: int) -> Any:
         part = self.parts[place]
@@ -192,6 +230,12 @@ class _Previewer(pickle.Unpickler):
 
     def persistent_load(self, _: Any) -> Any:
         return _OfACell()
+
+
+def _of_package(package: str, name: str) -> Any:
+    if package == "numpy":
+        return _number if name == "scalar" else _named(name, _Dtype if "dtype" in name else _ArrayStandIn)
+    return _named(name, _Closed if package == "pandas" and name[:1] != "_" else _StandIn)
 
 
 def preview_piece(data: Any, buffers: Any = (), parts: tuple[Any, ...] = ()) -> Any:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
+import pandas
 import pytest
 
 from cellmill import Executor
@@ -151,6 +153,40 @@ def test_what_the_kernel_changes_meanwhile_is_not_said(
     assert pool.submit(read, 1).result(SECONDS) == ""
     monkeypatch.setenv("CELLMILL_LOOK", "two")
     assert said(lambda: pool.submit(read, 1).result(SECONDS)) == []
+
+
+def test_a_task_that_imports_a_library_does_not_change_its_settings() -> None:
+    """Which the kernel has set, and of which the worker had none before."""
+
+    def imports(_: int) -> tuple[int, str, int]:
+        import numpy
+        import pandas
+
+        os.environ.get("HOME")
+        return decimal.getcontext().prec, numpy.geterr()["divide"], pandas.get_option("display.max_rows")
+
+    def sets(_: int) -> None:
+        import numpy
+
+        numpy.seterr(divide="raise")
+
+    with numpy.errstate(divide="ignore"), pandas.option_context("display.max_rows", 7):
+        with Executor(1) as executor:
+            assert "pandas" not in executor.submit(lambda: list(sys.modules)).result(SECONDS)
+            assert said(lambda: executor.submit(imports, 1).result(SECONDS)) == []
+            assert executor.submit(imports, 1).result(SECONDS) == (28, "ignore", 7)
+        with Executor(1) as executor:
+            (text,) = said(lambda: executor.submit(sets, 1).result(SECONDS))
+            assert "sets change numpy's error state. " in text
+
+
+def test_a_variable_that_a_library_sets_is_not_said() -> None:
+    def runtime(_: int) -> str:
+        os.environ["KMP_INIT_AT_FORK"] = "FALSE"  # as scikit-learn does when it is imported
+        return os.environ["KMP_INIT_AT_FORK"]
+
+    with Executor(1) as executor:
+        assert said(lambda: executor.submit(runtime, 1).result(SECONDS)) == []
 
 
 def test_a_call_on_each_worker_may_change_it() -> None:

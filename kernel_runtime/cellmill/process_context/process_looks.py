@@ -33,6 +33,7 @@ _BY_NAME = {
     **dict.fromkeys(DRAWING, _FIGURES),
     **dict.fromkeys(("builtins", "__builtins__"), _BUILTINS),
 }
+_OF_LIBRARIES = "KMP_"  # variables of runtimes of threads, which numeric libraries set as they are imported
 FIGURES = "pyplot's open figures"
 _BY_PAIR = {
     ("sys", "path"): _PATH,
@@ -118,10 +119,12 @@ def _fields(shown: dict[str, str]) -> Callable[[Any, Any], list[str]]:
 
 _READ: dict[int, Callable[[], Any]] = {
     _DIRECTORY: _directory,
-    _ENVIRONMENT: lambda: dict(os.environ),
+    _ENVIRONMENT: lambda: {
+        name: value for name, value in os.environ.items() if not name.startswith(_OF_LIBRARIES)
+    },
     _PATH: lambda: list(sys.path),
     _OF_PROCESS: context.read,
-    _SETTINGS: settings.read,
+    _SETTINGS: settings.read_and_meant,  # a task that imports a library does not change its settings
     _FIGURES: _open_figures,
     _FILES: tempfile.gettempdir,  # which the first file would set
     _BUILTINS: lambda: {name: id(value) for name, value in vars(builtins).items()},

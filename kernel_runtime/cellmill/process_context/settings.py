@@ -61,6 +61,12 @@ def read() -> Settings:
     )
 
 
+def read_and_meant() -> Settings:
+    """The present settings of this thread; of a library that is not imported those that it gets when it is."""
+    late = {name: getattr(_meant, name) for name, each in LIBRARIES.items() if each.module not in sys.modules}
+    return read()._replace(**{name: meant for name, meant in late.items() if meant is not ...})
+
+
 @contextlib.contextmanager
 def under(settings: Settings | None, own_process: bool = True) -> Iterator[None]:
     """Apply these settings in the block; None changes nothing."""

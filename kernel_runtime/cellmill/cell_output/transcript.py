@@ -22,7 +22,7 @@ from .tail import Tail
 
 TASK_TAIL, RUN_TAIL = 1 << 16, 1 << 20  # bytes kept of each
 TASK_BYTES, RUN_BYTES = 1 << 20, 8 << 20  # shown of each
-MOST_ALIKE = 2  # lines in a row that are shown
+MOST_ALIKE = 20  # lines in a row that are shown; of more it is told how many, a moment later
 RUN_LINES = 10  # times the lines of one task
 NOTES = 1 << 20  # lines of our own have room in any case
 PIECE = 1 << 16  # of a line that does not end
@@ -61,7 +61,7 @@ class Transcript:
         self._lines = self._bytes = 0  # shown
         self._hidden = {1: 0, 2: 0}  # lines beyond the run's cap, not told yet
         self._last = {1: "", 2: ""}
-        self._repeats = {1: 0, 2: 0}  # of the last line, beyond the two that were shown
+        self._repeats = {1: 0, 2: 0}  # of the last line, beyond those that were shown
         self._again = {1: 0, 2: 0}
         self._open = {1: False, 2: False}  # the last thing shown was no whole line
         self._speaker: dict[int, TaskOutput] = {}

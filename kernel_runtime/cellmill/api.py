@@ -11,10 +11,12 @@ from .cell_output.transcript import kept
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded
 from .diagnostics.questions import Waits, number
+from .diagnostics.short_text import short_repr
 from .errors import BackendError, DependencyError, UsageError
 from .executor import Executor, default_executor, peek_default_executor
 from .failure_folds import Failures, folds_of
 from .futures import OVER, Future
+from .history import RunRecord
 from .records.catalogue import What, open_record
 from .run_registry import Run
 from .telemetry.account import Account
@@ -60,8 +62,9 @@ def resume() -> None:
 
 
 @bounded
-def cancel(what: Run | Future | int | None = None) -> int:
-    """End a run (itself, or its number), one task (by its future), or without one all work of the default executor.
+def cancel(what: Run | RunRecord | Future | int | None = None) -> int:
+    """End a run (itself, its record of `runs`, or its number), one task (by its future), or without one all work of
+    the default executor.
 
     What has not begun is cancelled, what runs is interrupted; without one single calls that run go on. Returns how many
     tasks that were: 0 when all was over. Raises `UsageError` for the number of a run that does not go on.
@@ -70,7 +73,10 @@ def cancel(what: Run | Future | int | None = None) -> int:
         return _cancel(what)
 
 
-def _cancel(what: Run | Future | int | None) -> int:
+def _cancel(what: Run | RunRecord | Future | int | None) -> int:
+    if isinstance(what, RunRecord):
+        run = _going(what)
+        return 0 if run is None else run.stop()
     if isinstance(what, Run):
         return what.stop()
     if isinstance(what, BaseFuture):
@@ -84,12 +90,17 @@ def _cancel(what: Run | Future | int | None) -> int:
         ours = [run for run in run_registry.active_runs() if run._backend is executor._backend]
         return sum(run.stop() for run in ours) + executor.stop()  # calls of submit are part of no run
     if not isinstance(what, int) or isinstance(what, bool):
-        raise UsageError(f"cancel takes a run or its number, or a future, not {what!r}")
+        raise UsageError(f"cancel takes a run or its number, or a future, not {short_repr(what)}")
     found = [run for run in run_registry.active_runs() if run.id == what]
     if not found:
         going = ", ".join(str(run.id) for run in run_registry.active_runs()) or "none"
         raise UsageError(f"no run {what} goes on; these do: {going}")
     return found[0].stop()
+
+
+def _going(record: RunRecord) -> Run | None:
+    """The run of a record, while it goes on."""
+    return next((run for run in run_registry.active_runs() if run.id == record.id), None)
 
 
 # -- single tasks
@@ -147,12 +158,16 @@ def waits(task: int, executor: Executor | None = None) -> Waits:
 
 
 @bounded
-def set_priority(what: Future | Run | int, priority: int) -> int:
-    """Have what has not begun of a task (by its future or number) or of a run go earlier or later.
+def set_priority(what: Future | Run | RunRecord | int, priority: int) -> int:
+    """Have what has not begun of a task (by its future or number) or of a run (itself, or its record of `runs`) go
+    earlier or later.
 
     ``priority`` is from -100 to 100, larger first; how many tasks it changed: 0 when it is too late. A run's tasks that
     come later have it too.
     """
+    if isinstance(what, RunRecord):
+        run = _going(what)
+        return 0 if run is None else run.set_priority(priority)
     if isinstance(what, Run):
         return what.set_priority(priority)
     questions, ticket = _find(what)
@@ -160,9 +175,9 @@ def set_priority(what: Future | Run | int, priority: int) -> int:
 
 
 @bounded
-def failures(run: Run | int | None = None, executor: Executor | None = None) -> list[Failures]:
-    """All failures of a run (itself, or its number), or of all tasks of these workers (without ``executor`` the default
-    one's), folded by error; the latest first.
+def failures(run: Run | RunRecord | int | None = None, executor: Executor | None = None) -> list[Failures]:
+    """All failures of a run (itself, its record of `runs`, or its number), or of all tasks of these workers (without
+    ``executor`` the default one's), folded by error; the latest first.
 
     Each is a sequence of its calls, as far as they are remembered: the first eight of a kind, and the latest 2,048 of
     all. ``fold[0].call()`` has function, arguments and keyword arguments, ``fold.python()`` the arguments as a list in
@@ -257,9 +272,9 @@ def journeys(run: What = None, executor: Executor | None = None) -> pandas.DataF
     return tables.frame_of(journey_rows(executor))
 
 
-def account(run: Run | int | None = None, executor: Executor | None = None) -> Account:
+def account(run: Run | RunRecord | int | None = None, executor: Executor | None = None) -> Account:
     """Where the time went of the latest piece of work (in a notebook: of the latest cell that submitted tasks), or of
-    one run (itself, or its number).
+    one run (itself, its record of `runs`, or its number).
 
     ``print(cellmill.account())`` says it in a sentence; `Account` has the figures, in seconds: ``busy + overhead +
     idle`` is ``wall * workers``. Of work that is over, ``advice`` has the changes that would have made it shorter, best
@@ -276,11 +291,19 @@ def account(run: Run | int | None = None, executor: Executor | None = None) -> A
     return _observer(found).account(None, advice=True)
 
 
-def _of_run(run: Run | int, executor: Executor | None) -> tuple[Observer, int]:
+def _of_run(run: Run | RunRecord | int, executor: Executor | None) -> tuple[Observer, int]:
     """What watches a run, and its number there. The executor need not be told: numbers of runs are those of the whole
     process.
     """
-    wanted = run.id if isinstance(run, Run) else run
+    wanted = run.id if isinstance(run, Run | RunRecord) else run
+    if not isinstance(wanted, int) or isinstance(wanted, bool):
+        raise UsageError(
+            f"a run is named by itself, its record of cellmill.runs() or its number, not {short_repr(run)}"
+        )
+    if isinstance(run, RunRecord) and run.path is not None:
+        raise UsageError(
+            f"{run.path.name} is the record of a run: cellmill.open_record(run) has what is kept of it"
+        )
     for known in reversed(run_registry.recent_runs()):
         backend = cast("Backend | None", known.backend())
         if known.id == wanted and backend is not None and (executor is None or backend is executor._backend):
@@ -289,8 +312,9 @@ def _of_run(run: Run | int, executor: Executor | None) -> tuple[Observer, int]:
     raise UsageError(f"{wanted!r} is the number of no run{where} that is remembered")
 
 
-def output(what: Future | Run | int | None = None) -> str:
-    """The end of what a task (by its future) or a run (itself, or its number) printed; without one, of the latest run.
+def output(what: Future | Run | RunRecord | int | None = None) -> str:
+    """The end of what a task (by its future) or a run (itself, its record of `runs`, or its number) printed; without
+    one, of the latest run.
 
     64 kB are kept of each of the latest 1,000 tasks and 1 MB of each of the latest 100 runs, stdout and stderr in the
     order they came.
@@ -302,8 +326,10 @@ def output(what: Future | Run | int | None = None) -> str:
         return kept.text(owner, getattr(what, "_ticket", 0), 0) if owner is not None else ""
     if isinstance(what, Run):
         return what.output
+    if isinstance(what, RunRecord):
+        what = what.id
     if what is not None and (not isinstance(what, int) or isinstance(what, bool)):
-        raise UsageError(f"output takes a future, a run or its number, not {what!r}")
+        raise UsageError(f"output takes a future, a run or its number, not {short_repr(what)}")
     found = kept.of_run(what)
     if found is None and what is not None:
         raise UsageError(f"no output is kept of a run {what}; there is of: {kept.runs() or 'none'}")

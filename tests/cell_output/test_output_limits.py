@@ -14,9 +14,8 @@ def test_repeated_lines(said: Callable[..., tuple[str, str]]) -> None:
 def test_a_few_equal_lines_come_as_they_are_printed(said: Callable[..., tuple[str, str]]) -> None:
     """Before the results: none is held back to be counted."""
     task = "def task():\n    print('again')\n"
-    lines = (
-        "f = cellmill.parallel(executor=ex)(task)\nfor _ in range(4):\n    f().result()\n    print('over', flush=True)"
-    )
+    loop = "for _ in range(4):\n    f().result()\n    print('over', flush=True)"
+    lines = f"f = cellmill.parallel(executor=ex)(task)\n{loop}"
     assert said(task, lines)[0] == "again\nover\n" * 4
 
 

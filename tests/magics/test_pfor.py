@@ -253,6 +253,14 @@ def test_a_worker_that_dies_takes_only_its_item_along(notebook: Notebook) -> Non
     )
 
 
+def test_an_error_of_a_change_names_its_item_by_its_place(notebook: Notebook) -> None:
+    notebook.run("total = None").ok()
+    output = notebook.run("%%pfor x in [5, 6] -> out\ntotal += x")
+    assert output.traceback.count("item 0\n") == 1
+    assert "(?)" not in output.traceback
+    assert notebook.value("out[0].index, out[0].item") == "(0, '')"
+
+
 def test_an_error_that_cannot_be_pickled_is_shown(notebook: Notebook) -> None:
     notebook.run("class Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(a)").ok()
     output = notebook.run("%%pfor x in [1] -> out\nraise Odd('here', x)")

@@ -263,7 +263,7 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
         except Exception as error:
             index = harvest.applied = start + _index_in(error)
             del logs[index:]
-            failure = cellmill.TaskFailure(index, "?", error)
+            failure = cellmill.TaskFailure(index, "", error)
             harvest.values[index] = failure
             harvest.failures.insert(0, failure)
             return

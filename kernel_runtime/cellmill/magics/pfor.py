@@ -201,7 +201,10 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
         if not failures:
             raise broken
     for failure in failures:
-        place(failure.error, f"item {failure.index} ({failure.item})")
+        shown = (
+            f" ({failure.item})" if failure.item else ""
+        )  # of a change that is done at the end it is not kept
+        place(failure.error, f"item {failure.index}{shown}")
     if not isinstance(
         failures[0].error, Exception
     ):  # the plain loop ends here, and no `except Exception` sees it

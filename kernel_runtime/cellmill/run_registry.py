@@ -7,7 +7,6 @@ import itertools
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from .cell_output import present_cell
 from .cell_output.printed import Printed
 from .cell_output.request import present_request
 from .cell_output.tail import Tail
+from .diagnostics import notices
 from .diagnostics.blame import cancelling
 from .diagnostics.failing_lines import FailingLine, FailingLines
 from .diagnostics.failure_counts import FailureCount, FailureCounts
@@ -264,9 +264,7 @@ def begin(
             with _lock:
                 if callback in _callbacks:
                     _callbacks.remove(callback)
-            warnings.warn(
-                f"a callback for runs was dropped: it raised {in_words(error)}", RuntimeWarning, stacklevel=3
-            )
+            notices.warn(f"a callback for runs was dropped: it raised {in_words(error)}")
     return run
 
 

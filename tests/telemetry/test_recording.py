@@ -160,7 +160,7 @@ def test_one_recording_at_a_time(executor: Executor, tmp_path: Path) -> None:
 def test_a_full_recording_says_so_and_ends(executor: Executor, tmp_path: Path) -> None:
     recorded = cellmill.record(tmp_path / "run", limit=1 << 16)
     large = {**GRAPH, "states": bytes(1 << 17)}
-    with pytest.warns(UserWarning, match="ends here"):
+    with pytest.warns(RuntimeWarning, match="ends here"):
         recorded._take(cast(schema.Frame, large))
     assert "limit" in recorded.problem
     recorded.stop()

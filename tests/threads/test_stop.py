@@ -32,6 +32,21 @@ def test_a_running_task_is_interrupted_and_no_other(pool: Executor) -> None:
     assert {worker.restarts for worker in pool.workers()} == {0}  # each heard
 
 
+def test_what_is_told_ends_no_thread_where_warnings_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first task that does not hear is told of; the second one is ended all the same."""
+    through = threading.Event()
+    with warnings.catch_warnings(), Executor(2, backend="threads") as pool:
+        warnings.simplefilter("error")
+        late = [pool.options(timeout=0.05).submit(through.wait) for _ in range(2)]
+        try:
+            for task in late:
+                with pytest.raises(TaskTimeoutError):
+                    task.result(SOON)
+        finally:
+            through.set()
+    assert capsys.readouterr().err.startswith("cellmill: a task did not hear that it is to end.")
+
+
 def test_a_late_interrupt_hits_no_task() -> None:
     """Tasks are stopped at the moment at which they end; those after them in the same thread feel nothing."""
     hit: list[BaseException] = []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ..by_value.references import constants_of
+from ..diagnostics import notices
 from ..diagnostics.short_text import name_element
 from ..futures import Future, settled
 from ..task import RunCounts, known_length
@@ -86,7 +86,7 @@ class InlineMap:
         if not self._input.exhausted and not self.cancelled:
             self._make(self._input.take_rest(endless(self._name, 0))[0], _forget)
             if self._input.error is not None:
-                warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)
+                notices.warn(str(self._input.error))
         self._run.finish()
 
     def read(self) -> MapIterator:

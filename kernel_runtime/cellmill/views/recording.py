@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+from ..diagnostics import notices
 from ..errors import UsageError, in_words
 from ..executor import peek_default_executor
 from ..records import recorder
@@ -82,7 +82,7 @@ class Recording:
                 self.problem = in_words(error)
             self._open = False
             self._writer.close()
-        warnings.warn(f"cellmill: the recording {self.path} ends here: {self.problem}", stacklevel=2)
+        notices.warn(f"the recording {self.path} ends here: {self.problem}")
 
     def _close(self) -> None:
         with self._lock:

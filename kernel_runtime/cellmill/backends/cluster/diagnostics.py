@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from ...diagnostics import notices
 from ...errors import BackendError, CellmillError
 from .engines.protocol import RemoteWorker
 
@@ -65,4 +64,4 @@ def warn_same_size(error: BaseException) -> None:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=1)
+    notices.warn(text)

@@ -8,9 +8,9 @@ import select
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable
 
+from ...diagnostics import notices
 from ...process_context.process_tree import kill_tree
 from ..scheduled.worker_exit import Exit
 
@@ -48,7 +48,7 @@ class Child:
         try:
             self._on_exit(how)
         except Exception as error:
-            warnings.warn(f"cellmill: after a worker's end: {error!r}", RuntimeWarning, stacklevel=1)
+            notices.warn(f"after a worker's end: {error!r}")
 
 
 class Member:

@@ -7,7 +7,6 @@ import pickle
 import signal
 import threading
 import time
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from multiprocessing.process import current_process
@@ -15,6 +14,7 @@ from typing import Any
 
 from ...by_value import kernel_modules
 from ...by_value.import_log import Loaded
+from ...diagnostics import notices
 from ...errors import BackendError, CellmillError, UsageError, describe_exit
 from ...process_context.context import ProcessContext
 from ...process_context.cpus import available_cpus, processor_seconds
@@ -160,11 +160,7 @@ class Pool:
         if not there:
             self._host.break_down(problem)
         elif told != self._told:
-            warnings.warn(
-                f"cellmill goes on with {there} of {wanted} workers: {problem}",
-                RuntimeWarning,
-                stacklevel=1,
-            )
+            notices.warn(f"cellmill goes on with {there} of {wanted} workers: {problem}")
         return True
 
     def _start_one(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from ...diagnostics import notices
 from ...futures import Future
 from ...run_registry import note_failure
 from ...serialization.functions import FunctionTable
@@ -64,6 +63,4 @@ class Events:
 
     def report(self, error: BaseException) -> None:
         """Tell of an error of Cellmill's own in one of its threads; it is never fatal."""
-        warnings.warn(
-            f"cellmill: {type(error).__name__}: {error}; please report this", RuntimeWarning, stacklevel=2
-        )
+        notices.warn(f"{type(error).__name__}: {error}; please report this")

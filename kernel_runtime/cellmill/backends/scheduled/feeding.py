@@ -7,9 +7,9 @@ One thread takes, element by element; another one sends what was taken while it 
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
+from ...diagnostics import notices
 from ...serialization.function_code import function_name
 from ..taking import LARGEST_BLOCK, LONGEST_SEARCH_S, endless
 from .mapping import MapResults
@@ -74,7 +74,7 @@ class FedResults(MapResults):
         with self._changed:
             if self._unwanted and not self._changed.wait_for(lambda: self._input.exhausted, LONGEST_SEARCH_S):
                 refusal = endless(function_name(self.stream.function), self._added)
-                warnings.warn(refusal, stacklevel=3)
+                notices.warn(str(refusal))
             if not self._input.exhausted:
                 self._refuse(refusal)
             self._changed.wait_for(self._all_taken, LONGEST_SEARCH_S)  # it is being sent

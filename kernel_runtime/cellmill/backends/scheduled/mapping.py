@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
+from ...diagnostics import notices
 from ...errors import is_a
 from ...process_context.interrupts import uninterrupted
 from ...run_registry import Run
@@ -311,7 +311,7 @@ class MapResults:
         elif not self._input.exhausted:
             self.take_rest(endless(function_name(stream.function), self._added))
             if self._input.error is not None:
-                warnings.warn(str(self._input.error), RuntimeWarning, stacklevel=3)
+                notices.warn(str(self._input.error))
 
     def take_rest(self, refusal: Exception) -> None:
         """Take all that is left of the input now, because nothing can be taken later; an input without an end is ended

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...diagnostics import notices
 from ...errors import BackendError, UsageError, in_words
 from ...process_context.interrupts import uninterrupted
 from ...task import WorkerInfo
@@ -112,11 +112,15 @@ class ThreadPool:
         if not self.members:
             self._host.break_down(problem)
             return
+<<<<<<< HEAD
         warnings.warn(
             f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}",
             RuntimeWarning,
             stacklevel=2,
         )
+=======
+        notices.warn(f"cellmill goes on with {len(self.members)} of {self.size} worker threads: {problem}")
+>>>>>>> f6714322 (What is told from a thread of Cellmill's own raises nothing there)
 
     def report(self, error: BaseException) -> None:
         """An error of Cellmill's own in one of the threads."""
@@ -180,13 +184,11 @@ class ThreadPool:
         if self._told:
             return
         self._told = True
-        warnings.warn(
-            "cellmill: a task did not hear that it is to end. A thread cannot be killed: its task is over for you, a "
+        notices.warn(
+            "a task did not hear that it is to end. A thread cannot be killed: its task is over for you, a "
             "new thread has taken its place, and the old one goes on until its code returns, with what memory and "
             'processor time that takes. backend="local" runs tasks in processes, which can be killed. This is told '
-            "once.",
-            RuntimeWarning,
-            stacklevel=2,
+            "once."
         )
 
     def kill(self, index: int, reason: str = "") -> None:

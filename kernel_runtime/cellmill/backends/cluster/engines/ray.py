@@ -17,10 +17,10 @@ import socket
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
+from ....diagnostics import notices
 from ....errors import BackendError, UsageError
 from ....process_context.cpus import available_cpus
 from ..left.keeping import Store
@@ -140,7 +140,7 @@ class RayEngine:
             self._actors.discard(key)
             self._lanes.gone(key, reason)
         elif verb == "note":
-            warnings.warn(f"Ray: {rest[0]}", RuntimeWarning, stacklevel=2)
+            notices.warn(f"Ray: {rest[0]}")
         elif verb == "answered":
             number, *answer = rest
             asked = self._asked.pop(number, None)
@@ -178,7 +178,7 @@ class RayEngine:
             self._lanes.gone(key, text)
         before, self._lost_at = self._lost_at, time.monotonic()
         if self.owns and self._lost_at - before > AGAIN_SECONDS:
-            warnings.warn(f"{text} It is started anew.", RuntimeWarning, stacklevel=2)
+            notices.warn(f"{text} It is started anew.")
             try:
                 self._begin()
             except BackendError as error:

@@ -11,12 +11,12 @@ import pickle
 import queue
 import threading
 import time
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple, Protocol
 
 from ....by_value.pickling import dumps
+from ....diagnostics import notices
 from ....errors import UsageError, in_words
 from ....run_registry import Run
 from ....serialization.exceptions import encode_error
@@ -164,11 +164,9 @@ class Keeping:
             except Exception as error:
                 why = in_words(error)
         self._full = True
-        warnings.warn(
+        notices.warn(
             f"cellmill keeps no further results of the executor {self._name!r} on its cluster: {why}. The maps "
-            "go on; a kernel that is started anew will not find these results.",
-            RuntimeWarning,
-            stacklevel=1,
+            "go on; a kernel that is started anew will not find these results."
         )
 
 

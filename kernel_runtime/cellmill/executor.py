@@ -6,7 +6,6 @@ import functools
 import importlib
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor as BaseExecutor
 from dataclasses import replace
@@ -19,6 +18,7 @@ from .backends.map_iterator import MapIterator
 from .backends.map_options import MapOptions
 from .cell_output import present_cell
 from .cell_output.transcript import Settings, whole_lines
+from .diagnostics import notices
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded, bounded_submit
 from .diagnostics.naming import name_call
@@ -534,14 +534,9 @@ def _note_inline() -> None:
     if _noted_inline:
         return
     _noted_inline = True
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(
+    notices.warn(
         "an executor inside a task runs its calls at once in that task: there are no workers within workers. To spread "
-        "them over the pool, submit them from the notebook. This note is shown once per worker.",
-        RuntimeWarning,
-        stacklevel=level,
+        "them over the pool, submit them from the notebook. This note is shown once per worker."
     )
 
 

@@ -231,4 +231,5 @@ def main(control_fd: int, kernel_pidfd: int) -> None:
     import_log.start_log()
     from . import worker  # noqa: F401  (what every worker needs is imported once, here)
 
-    Zygote(socket.socket(fileno=control_fd), kernel_pidfd).run()
+    with socket.socket(fileno=control_fd) as control:  # workers end otherwise, and keep nothing of it
+        Zygote(control, kernel_pidfd).run()

@@ -22,7 +22,7 @@ from cellmill.backends.local import pool as local_pool
 from cellmill.backends.local import zygote_client
 from cellmill.process_context.process_tree import descendants
 from tests.support import tasks
-from tests.support.helpers import SECONDS, Gate, comes_down, ends, run_script, shared_maps, start_script
+from tests.support.helpers import Gate, comes_down, ends, run_script, shared_maps, start_script
 
 SECONDS = 30.0
 # The bar is one second; a machine that has more to do than it has CPUs gets longer.

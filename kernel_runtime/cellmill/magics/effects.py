@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +28,7 @@ from cellmill.magics.receivers import (
     standing_for,
 )
 from cellmill.magics.statements import Flow
+from cellmill.magics.syntax import copied
 from cellmill.magics.unfit import Refusal, reaches_names, under_settings
 
 NEXT = "__cellmill_next__"
@@ -82,7 +82,7 @@ class Rewriter(Flow):
     def _operand(self, node: Any, *, consumed: bool = False, as_set: bool = False) -> Any:
         """Return the expression that replaces an operand when the statement is executed."""
         if isinstance(node, ast.Constant) or self._is_free(node):
-            return copy.deepcopy(node)
+            return copied(node)
         if isinstance(node, ast.Starred):
             return ast.copy_location(ast.Starred(self._operand(node.value, consumed=True), ast.Load()), node)
         value = self.visit(node)
@@ -111,7 +111,7 @@ class Rewriter(Flow):
         elif isinstance(node, ast.Call):
             made = self._method(node)
         else:
-            return copy.deepcopy(node)
+            return copied(node)
         return ast.copy_location(made, node)
 
     def _method(self, node: Any) -> ast.Call:
@@ -199,7 +199,7 @@ class Rewriter(Flow):
                 return super().visit_Assign(node)
             outer = self._begin()
             again = self._accumulation(target.id, node.value)
-            return self._record(outer, target, ast.Assign([copy.deepcopy(target)], again), node)
+            return self._record(outer, target, ast.Assign([copied(target)], again), node)
         if not isinstance(target, (ast.Attribute, ast.Subscript)) or not self._from_outside(target):
             return super().visit_Assign(node)
         outer = self._begin()
@@ -220,7 +220,7 @@ class Rewriter(Flow):
 
     def _accumulation(self, name: str, value: Any, *, consumed: bool = True) -> Any:
         if isinstance(value, ast.Name) and value.id == name:
-            return copy.deepcopy(value)
+            return copied(value)
         if not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value)):
             return self._operand(value, consumed=consumed)
         if isinstance(value, ast.BinOp):
@@ -229,7 +229,7 @@ class Rewriter(Flow):
         else:
             # the largest is one of them, and no copy
             args = [self._accumulation(name, each, consumed=False) for each in value.args]
-            made = ast.Call(copy.deepcopy(value.func), args, [])
+            made = ast.Call(copied(value.func), args, [])
         return ast.copy_location(made, value)
 
     def _going_on(self, target: ast.Attribute | ast.Subscript, value: Any, *, consumed: bool = True) -> Any:
@@ -247,7 +247,7 @@ class Rewriter(Flow):
             made = ast.BinOp(left, value.op, self._going_on(target, value.right))
         else:
             made = ast.Call(
-                copy.deepcopy(value.func),
+                copied(value.func),
                 [self._going_on(target, each, consumed=False) for each in value.args],
                 [],
             )
@@ -304,9 +304,7 @@ class Rewriter(Flow):
         place = self._place(call.args[0])
         rest = [self._operand(each, consumed=True) for each in call.args[1:]]
         changed = ast.copy_location(ast.Attribute(call.args[0], "at", ast.Load()), call)
-        return self._record(
-            outer, changed, ast.Expr(ast.Call(copy.deepcopy(call.func), [place, *rest], [])), node
-        )
+        return self._record(outer, changed, ast.Expr(ast.Call(copied(call.func), [place, *rest], [])), node)
 
     # -- expressions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 import uuid
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from cellmill.magics.lines import UsageError
 from cellmill.magics.loop_body import LoopBody, Terms
 from cellmill.magics.reach import Effect, Reach, changed_things, has_twice, hidden_reads, is_lazy
 from cellmill.magics.reads import leads, own_keys, read_by_iterable
+from cellmill.magics.syntax import copied
 from cellmill.magics.unfit import Refusal
 
 
@@ -77,14 +77,14 @@ class Plan:
 def make_plan(ip: InteractiveShell, cell: Cell, loop: Loop, *, here: bool) -> Plan:
     """Read the body; raises SyntaxError, or `UsageError` at the column of what cannot give the plain loop's values."""
     _check_syntax(cell, loop)
-    body = copy.deepcopy(cell.tree.body)
+    body = copied(cell.tree.body)
     targets = set(target_names(loop.target)) - starred_names(loop.target)
     namespace = ip.user_ns
     made = Rewriter(body, targets, starred_names(loop.target), namespace, valued=loop.out is not None)
     end = made.end()
     own_key = _own_keys(loop, made, namespace)
     _refuse(cell, loop, made, namespace, own_key)
-    code = compile_body(cell, copy.deepcopy(loop.target), made.body, jumps=made.jumps)
+    code = compile_body(cell, copied(loop.target), made.body, jumps=made.jumps)
     own = frozenset(made.bound | targets)  # what these names are in the notebook no item sees
     captured = capture(ip, cell, code, futures_ok=own)
     variables = {name: value for name, value in captured.items() if name not in own}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import copy
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from cellmill.magics.syntax import copied
 
 TIMED = "__cellmill_timed__"
 CHOSEN = "__cellmill_chosen__"
@@ -173,8 +174,8 @@ class _Timed:
 
 def with_clocks(statement: ast.stmt, loops: list[Found]) -> tuple[ast.stmt, list[Times]]:
     """The statement with its iterables timed, and what they will have noted; to be run within `clocks`."""
-    copied = copy.deepcopy(statement)
-    placed = (each for each in ast.walk(copied) if isinstance(each, (ast.stmt, ast.expr)))
+    made = copied(statement)
+    placed = (each for each in ast.walk(made) if isinstance(each, (ast.stmt, ast.expr)))
     places = {(type(each), each.lineno, each.col_offset): each for each in placed}
     times = []
     for number, found in enumerate(loops):
@@ -193,7 +194,7 @@ def with_clocks(statement: ast.stmt, loops: list[Found]) -> tuple[ast.stmt, list
         else:
             node.generators[0].iter = timed
             _time_filter(node.generators[0], number, times[number])
-    return copied, times
+    return made, times
 
 
 def _time_filter(generator: ast.comprehension, number: int, times: Times) -> None:

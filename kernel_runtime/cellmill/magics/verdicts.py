@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from cellmill.magics.kept_items import (
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import Loop, Plan, make_plan, place_of
 from cellmill.magics.shared_state import look
+from cellmill.magics.syntax import copied
 from cellmill.magics.timed_loops import Found, iterable_of
 
 Kind = Literal["independent", "unproven", "impossible"]
@@ -176,16 +176,16 @@ def _shape(node: Any) -> str:
 
 def as_loop(cell: Cell, node: Any) -> tuple[Cell, Loop]:
     """The loop in the terms of `%%pfor`: its body as a cell, its target and iterable."""
-    iterable = copy.deepcopy(iterable_of(node))
+    iterable = copied(iterable_of(node))
     body: list[ast.stmt]
     if isinstance(node, ast.For):
         body, target, out = node.body, node.target, None
     else:
         value, target = element_of(node)
         body, out = [ast.copy_location(ast.Expr(value), value)], _OUT
-    tree = ast.fix_missing_locations(ast.Module(copy.deepcopy(body), []))
+    tree = ast.fix_missing_locations(ast.Module(copied(body), []))
     heading = f"for {ast.unparse(target)} in …"
-    return replace(cell, tree=tree), Loop(copy.deepcopy(target), iterable, heading, out)
+    return replace(cell, tree=tree), Loop(copied(target), iterable, heading, out)
 
 
 def element_of(node: Any) -> tuple[ast.expr, ast.expr]:

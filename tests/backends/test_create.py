@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,23 @@ def test_unknown_without(name: str) -> None:
     with pytest.raises(cellmill.BackendError, match=f"this version has: {', '.join(KNOWN)}") as raised:
         create(name, 1)
     assert "Did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "said"),
+    [
+        ("local", {"memory": "2GB"}, "no option 'memory': memory_per_worker=\"2GB\" limits a worker"),
+        ("threads", {"memory": "2GB"}, "no option 'memory': memory_per_worker="),
+        ("local", {"ship": ["folder"]}, "ship= is an option of clusters"),
+        ("dask", {"memory_per_worker": "2GB"}, 'is an option of local workers.*memory_limit="2GB"'),
+        ("tcp://nowhere:1", {"max_tasks_per_child": 3}, "is an option of local workers"),
+    ],
+)
+def test_an_option_of_other_backends_says_whose_it_is(
+    backend: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        create(backend, 1, **options)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 KNOWN = ("local", "threads", "dask", "ray", "inline")
 
 _OF_CLUSTERS = ("memory", "proxies", "proxy_above", "ship", "name", "keep_seconds", "keep_bytes")
+_OF_LOCAL = ("memory_per_worker", "max_tasks_per_child")
+_MEMORY = (
+    'memory_per_worker="2GB" limits a worker of this machine, resources={"memory": "64GB"} says how much tasks may '
+    'reserve (f.options(memory="2GB"))'
+)
 _DASK_ADDRESSES = ("tcp://", "tls://", "ws://", "wss://", "inproc://", "ucx://")
 
 __all__ = ["KNOWN", "create"]
@@ -40,6 +45,8 @@ def create(name: Any, max_workers: int | None, /, **options: Any) -> Backend:
         from .inline import InlineBackend
 
         return _made(InlineBackend, name, max_workers, options)
+    if not isinstance(name, str) or name.startswith((*_DASK_ADDRESSES, "dask", "ray")):
+        _refuse_local(options)
     engine = _engine(name, options)
     if engine is not None:
         from .cluster.backend import ClusterBackend
@@ -99,11 +106,32 @@ def _options_of(kind: Any) -> list[str]:
     return [p.name for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
+def _refuse_local(options: dict[str, Any]) -> None:
+    for option in _OF_LOCAL:
+        if option in options:
+            dask = (
+                ' A Dask cluster that Cellmill starts takes memory_limit="2GB".' if "memory" in option else ""
+            )
+            raise TypeError(f"{option}= is an option of local workers; clusters have their own limits.{dask}")
+
+
 def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> None:
-    for option in options:
+    for option, value in options.items():
+        if option == "memory" and (
+            option not in known or type(value) is not int
+        ):  # that of the scheduler, in tests
+            raise TypeError(f"the {name} backend has no option 'memory': {_MEMORY}")
         if option not in known:
+            if option in _OF_CLUSTERS:
+                raise TypeError(
+                    f"{option}= is an option of clusters (Dask, Ray): the {name} backend has none"
+                )
             close = difflib.get_close_matches(option, [*known, "max_workers", "backend"], n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else f" It has: {', '.join(known)}."
+            hint = (
+                f" Did you mean {close[0]!r}?"
+                if close
+                else f" It has: {', '.join(each for each in known if each != 'memory')}."
+            )
             raise TypeError(f"the {name} backend has no option {option!r}.{hint}")
 
 

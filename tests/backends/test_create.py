@@ -44,6 +44,7 @@ def test_unknown_without(name: str) -> None:
         ("threads", {"memory": "2GB"}, "no option 'memory': memory_per_worker="),
         ("local", {"ship": ["folder"]}, "ship= is an option of clusters"),
         ("dask", {"memory_per_worker": "2GB"}, 'is an option of local workers.*memory_limit="2GB"'),
+        ("dask", {"memory": "2GB"}, 'memory_limit="2GB" limits the workers'),
         ("tcp://nowhere:1", {"max_tasks_per_child": 3}, "is an option of local workers"),
     ],
 )

@@ -107,6 +107,11 @@ def _options_of(kind: Any) -> list[str]:
 
 
 def _refuse_local(options: dict[str, Any]) -> None:
+    if type(options.get("memory", 0)) is not int:
+        raise TypeError(
+            'clusters have no option \'memory\': resources={"memory": "64GB"} says how much tasks may reserve, '
+            'memory_limit="2GB" limits the workers of a Dask cluster that Cellmill starts'
+        )
     for option in _OF_LOCAL:
         if option in options:
             dask = (
@@ -117,9 +122,7 @@ def _refuse_local(options: dict[str, Any]) -> None:
 
 def _refuse_unknown(name: str, options: dict[str, Any], known: list[str]) -> None:
     for option, value in options.items():
-        if option == "memory" and (
-            option not in known or type(value) is not int
-        ):  # that of the scheduler, in tests
+        if option == "memory" and not (option in known and type(value) is int):  # bytes of the scheduler's
             raise TypeError(f"the {name} backend has no option 'memory': {_MEMORY}")
         if option not in known:
             if option in _OF_CLUSTERS:

@@ -13,7 +13,7 @@ from .diagnostics.boundary import bounded
 from .diagnostics.questions import Waits, number
 from .diagnostics.short_text import short_repr
 from .errors import BackendError, DependencyError, UsageError
-from .executor import Executor, default_executor, peek_default_executor
+from .executor import Executor, checked_executor, default_executor, peek_default_executor
 from .failure_folds import Failures, folds_of
 from .futures import OVER, Future
 from .history import RunRecord
@@ -185,9 +185,9 @@ def failures(run: Run | RunRecord | int | None = None, executor: Executor | None
     ran on executors of yours alone and neither is given, `BackendError` where tasks are not watched.
     """
     if run is not None:
-        observer, key = _of_run(run, executor)
+        observer, key = _of_run(run, checked_executor(executor))
         return folds_of(observer.tasks, MOST_FOLDS, key)
-    found = executor if executor is not None else peek_default_executor()
+    found = checked_executor(executor) or peek_default_executor()
     if found is None and not registry.executors:
         return []  # nothing has run
     return folds_of(questions_of(found), MOST_FOLDS, None)
@@ -199,7 +199,7 @@ def questions_of(executor: Executor | None = None) -> TaskQuestions:
 
 
 def _observer(executor: Executor | None) -> Observer:
-    found = executor if executor is not None else peek_default_executor()
+    found = checked_executor(executor) or peek_default_executor()
     if found is None:
         raise UsageError(
             "the default executor has no tasks yet: its workers start with the first one. Of an executor of yours, "
@@ -256,7 +256,7 @@ def journey_rows(executor: Executor | None = None) -> Iterator[dict[str, Any]]:
     attempt, pack_ns, position (in the order of submission, a chunk's elements one by one; the state map shows tasks by
     it), and one stamp per stage in monotonic nanoseconds, None where it is not known.
     """
-    found = executor if executor is not None else peek_default_executor()
+    found = checked_executor(executor) or peek_default_executor()
     if found is not None:
         yield from found.journey_rows()
 
@@ -283,9 +283,9 @@ def account(run: Run | RunRecord | int | None = None, executor: Executor | None 
     where tasks are not watched.
     """
     if run is not None:
-        observer, key = _of_run(run, executor)
+        observer, key = _of_run(run, checked_executor(executor))
         return observer.account(key)
-    found = executor if executor is not None else peek_default_executor()
+    found = checked_executor(executor) or peek_default_executor()
     if found is None and not registry.executors:
         found = default_executor()  # nothing has run
     return _observer(found).account(None, advice=True)

@@ -22,7 +22,7 @@ from .diagnostics import notices
 from .diagnostics.blame import cancelling
 from .diagnostics.boundary import bounded, bounded_submit
 from .diagnostics.naming import name_call
-from .diagnostics.short_text import counted
+from .diagnostics.short_text import counted, short_repr
 from .diagnostics.signatures import check_call
 from .errors import CellmillError, UsageError, is_a
 from .futures import Future
@@ -562,7 +562,20 @@ def peek_default_executor() -> Executor | None:
     return found
 
 
+def checked_executor(executor: Any, what: str = "executor=") -> Executor | None:
+    """The executor, or None; raises `UsageError` for what is no executor of Cellmill's."""
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    hint = ""
+    if isinstance(executor, str) and executor in backends.KNOWN:
+        hint = f": cellmill.Executor(backend={executor!r}) makes one"
+    elif isinstance(executor, ExecutorView):
+        hint = ": give the executor itself, and the options to the function, f.options(…)"
+    raise UsageError(f"{what} takes a cellmill.Executor, not {short_repr(executor)}{hint}")
+
+
 def set_default_executor(executor: Executor | None) -> None:
     """Use another executor as the default; the earlier one is left as it is."""
+    checked_executor(executor, "set_default_executor")
     with registry.default_lock:
         registry.default = executor

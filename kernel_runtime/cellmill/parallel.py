@@ -23,7 +23,7 @@ from .by_value.references import names_stored
 from .diagnostics import inner_calls, notices
 from .diagnostics.boundary import bounded
 from .errors import UsageError
-from .executor import Executor, default_executor, in_worker, peek_default_executor
+from .executor import Executor, checked_executor, default_executor, in_worker, peek_default_executor
 from .process_context import thread_context
 from .serialization.function_code import check_batch, function_name
 from .serialization.shared import attached, detached
@@ -138,7 +138,7 @@ class ParallelFunction:
     @bounded
     def options(self, **changes: Any) -> ParallelFunction:
         """The same function with other options; ``executor=`` is one of them."""
-        executor = changes.pop("executor", self._executor)
+        executor = checked_executor(changes.pop("executor", self._executor))
         return ParallelFunction(self.__wrapped__, self._options.changed(**changes), executor)
 
     @bounded
@@ -319,13 +319,14 @@ def parallel(function: Callable[..., Any] | None = None, /, **options: Any) -> A
     With ``batch=True`` the function takes a list and returns a list of the same length; it is still called with one
     item, or mapped, and the runtime chooses the lists.
     """
-    executor = options.pop("executor", None)
+    executor = checked_executor(options.pop("executor", None))
     checked = DEFAULT_OPTIONS.changed(**options) if options else DEFAULT_OPTIONS
 
     @bounded
     def decorate(target: Callable[..., Any]) -> ParallelFunction:
         if isinstance(target, ParallelFunction):
-            return target.options(**options) if options else target
+            given = options if executor is None else {**options, "executor": executor}
+            return target.options(**given) if given else target
         if not callable(target):
             raise UsageError(f"parallel takes a function, not a {type(target).__name__}")
         if inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target):

@@ -9,7 +9,7 @@ from .diagnostics.boundary import bounded
 from .diagnostics.places import place_of
 from .diagnostics.short_text import counted, duration_text
 from .errors import UsageError
-from .executor import Executor, default_executor
+from .executor import Executor, checked_executor, default_executor
 from .telemetry.profile import Bar
 
 __all__ = ["Profiler", "profile"]
@@ -110,4 +110,4 @@ def profile(executor: Executor | None = None) -> Profiler:
     of throughput. A native call that keeps the GIL is part of the Python function that makes it. A worker that dies
     takes the samples of its last third of a second with it.
     """
-    return Profiler(default_executor() if executor is None else executor)
+    return Profiler(checked_executor(executor) or default_executor())

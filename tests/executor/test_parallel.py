@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import cellmill
-from cellmill import Executor, ParallelFunction, parallel, per_worker
+from cellmill import Executor, ParallelFunction, UsageError, parallel, per_worker
 from tests.support import tasks
 from tests.support.helpers import Gate
 
@@ -22,6 +22,30 @@ def default(pool: Executor) -> Iterator[None]:
     cellmill.set_default_executor(pool)
     yield
     cellmill.set_default_executor(None)
+
+
+def test_an_executor_is_taken_and_nothing_else(inline: Executor) -> None:
+    doubled = cellmill.parallel(tasks.double)
+    for there in (cellmill.parallel(doubled, executor=inline), doubled.options(executor=inline)):
+        before = inline.stats().submitted
+        assert there(4).result() == 8
+        assert inline.stats().submitted == before + 1
+    for take in (
+        lambda given: cellmill.parallel(tasks.double, executor=given),
+        lambda given: doubled.options(executor=given),
+        lambda given: cellmill.failures(executor=given),
+        lambda given: list(cellmill.journey_rows(given)),
+        cellmill.profile,
+        cellmill.set_default_executor,
+    ):
+        with pytest.raises(
+            UsageError, match=r"takes a cellmill.Executor, not 'threads': cellmill.Executor\(backend='th"
+        ):
+            take("threads")
+        with pytest.raises(UsageError, match=r"takes a cellmill.Executor, not 3$"):
+            take(3)
+    with pytest.raises(UsageError, match=r"give the executor itself, and the options to the function"):
+        doubled.options(executor=inline.options(retries=2))
 
 
 def test_calls_are_futures() -> None:

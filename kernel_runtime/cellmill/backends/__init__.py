@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics.short_text import short_repr
 from ..errors import BackendError, UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def left_on(target: Any, security: Any = None) -> Iterator[Any]:
     if (isinstance(target, str) and not target.startswith(_DASK_ADDRESSES)) or not (
         isinstance(target, str) or hasattr(target, "scheduler_address") or _is_dask_client(target)
     ):
-        raise UsageError(f"results are left on clusters of Dask: give the address of one, not {target!r}")
+        name = getattr(target, "name", None)
+        shown = f"{name}, which the default executor has" if name in KNOWN else short_repr(target)
+        raise UsageError(f"results are left on clusters of Dask: give the address of one, not {shown}")
     from .cluster.engines.dask_left import opened
 
     with opened(target, security) as store:

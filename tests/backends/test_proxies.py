@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import cellmill
+from cellmill import PayloadError
 from cellmill.serialization import payload
 from cellmill.serialization.payload import Encoded
 from tests.support.helpers import comes_down
@@ -138,6 +139,23 @@ def test_a_full_disk_sends_values_as_ever(keeper: proxies.Keeper, monkeypatch: p
     encoded = payload.encode(b"x" * 20_000)
     assert keeper.put(encoded) == (encoded, None)
     assert not stored(keeper)
+
+
+def test_a_store_that_is_not_reached_is_named(tmp_path: Path) -> None:
+    FileConnector = pytest.importorskip("proxystore.connectors.file").FileConnector
+
+    class Gone(FileConnector):  # type: ignore[misc, valid-type]
+        def set(self, key: Any, obj: Any) -> None:
+            raise EOFError("connection refused")  # as libraries have errors of their own for it
+
+    made = proxies.keeper(TOKEN, Gone(str(tmp_path / "theirs")), 10_000, False)
+    assert made is not None
+    with pytest.raises(
+        PayloadError,
+        match=r"bytes could not be put into the store \(Gone\): EOFError: connection refused\. Is the",
+    ):
+        made.put(payload.encode(b"y" * 20_000))
+    made.close()
 
 
 def test_a_policy_chooses(tmp_path: Path) -> None:

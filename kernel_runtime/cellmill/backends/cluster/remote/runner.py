@@ -258,10 +258,10 @@ class RemoteRunner:
                     encoded = payload.encode(value)
                 except BaseException as error:
                     encoded = encode_rest(name, value, error)
+                data = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
             except PayloadError as error:
                 failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
-            data = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
         return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
 
     def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> bytes:

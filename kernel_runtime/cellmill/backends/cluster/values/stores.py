@@ -148,6 +148,11 @@ def put(made: Any, encoded: Encoded, token: bytes, task: str = "") -> Any:
         return key
     except OSError:
         return None
+    except Exception as error:
+        raise PayloadError(
+            f"a value of {encoded.size:,} bytes could not be put into {name_of(source_of(made))}: {in_words(error)}. "
+            "Is the store running, and reached from the kernel and the workers? proxies=False sends values in messages."
+        ) from error
 
 
 def read(source: Source, key: Any, size: int) -> Any:

@@ -5,11 +5,13 @@ One that hangs is shown with the stack of every thread (`run_script`).
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.helpers import run_script
+from tests.support.helpers import SECONDS, run_script
 from tests.support.programs import START, in_parts, of_parts
 
 PARTS = {
@@ -206,6 +208,24 @@ print({ex.submit(nested, 3).result(20) for _ in range(20)}, ex.submit(default, 3
     assert not before  # a parallel function called in a task is the plain function: nothing to note
     assert 1 <= after.count("RuntimeWarning: an executor inside a task runs its calls at once") <= 2
     assert "Executor(4)  # here" in after or "# or here" in after
+
+
+def test_nothing_is_told_of_in_development_mode(tmp_path: Path) -> None:
+    """Where warnings are errors, and each descriptor that is left open is told of; a task's executor is noted."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import cellmill\n"
+        "def inner():\n"
+        "    with cellmill.Executor() as here:\n"
+        "        return here.submit(abs, -3).result()\n"
+        "with cellmill.Executor(1) as ex:\n"
+        "    print(ex.submit(inner).result(), *ex.map(abs, [-1]))\n"
+    )
+    command = [sys.executable, "-X", "dev", "-W", "error", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert done.stdout == "3 1\n"
+    (told,) = done.stderr.splitlines()
+    assert told.startswith("cellmill: an executor inside a task runs its calls at once in that task")
 
 
 def test_a_program_that_hangs_is_shown(tmp_path: Path) -> None:

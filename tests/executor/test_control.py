@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from pathlib import Path
 
 import pytest
 
@@ -367,35 +366,6 @@ def test_cancel_by_name(default: Executor, gate: Gate) -> None:
     cellmill.resume()
     with pytest.raises(CancelledError):
         list(results)
-
-
-def test_a_run_by_its_record(default: Executor, tmp_path: Path) -> None:
-    """What `cellmill.runs` gives is taken wherever a run is."""
-    list(default.map(print, ["told"]))
-    over = cellmill.runs()[-1]
-    assert cellmill.output(over) == "told\n"
-    assert cellmill.account(over).busy >= 0
-    assert cellmill.failures(over) == []
-    assert (cellmill.cancel(over), cellmill.set_priority(over, 1)) == (0, 0)
-
-    default.pause()
-    results = default.map(tasks.double, range(20), chunksize=1)
-    waits = cellmill.runs()[-1]
-    assert cellmill.set_priority(waits, 5) > 0
-    assert cellmill.cancel(waits) == 20
-    default.resume()
-    with pytest.raises(CancelledError):
-        list(results)
-
-    for ask in (cellmill.account, cellmill.failures):
-        with pytest.raises(
-            UsageError, match=r"a run is named by itself, its record .* or its number, not 'In"
-        ):
-            ask("In[3]")  # type: ignore[operator]
-    with cellmill.record(tmp_path):
-        list(default.map(tasks.double, [1]))
-    with pytest.raises(UsageError, match=r"is the record of a run: cellmill.open_record"):
-        cellmill.account(cellmill.runs(tmp_path)[0])
 
 
 @pytest.mark.parametrize("return_exceptions", [False, True])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import cellmill
-from cellmill import Executor, run_registry
+from cellmill import Executor, UsageError, run_registry
 from cellmill.history import Moved, RunRecord, Runs
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
@@ -181,3 +183,40 @@ def test_cells_are_named() -> None:
         assert "In[" in shown.result["text/plain"]
     finally:
         kernel.close()
+
+
+@pytest.fixture
+def default(fresh: Executor) -> Iterator[Executor]:
+    before = cellmill.peek_default_executor()
+    cellmill.set_default_executor(fresh)
+    yield fresh
+    cellmill.set_default_executor(before)
+
+
+def test_a_run_by_its_record(default: Executor, tmp_path: Path) -> None:
+    """What `cellmill.runs` gives is taken wherever a run is."""
+    list(default.map(print, ["told"]))
+    over = cellmill.runs()[-1]
+    assert cellmill.output(over) == "told\n"
+    assert cellmill.account(over).busy >= 0
+    assert cellmill.failures(over) == []
+    assert (cellmill.cancel(over), cellmill.set_priority(over, 1)) == (0, 0)
+
+    default.pause()
+    results = default.map(tasks.double, range(20), chunksize=1)
+    waits = cellmill.runs()[-1]
+    assert cellmill.set_priority(waits, 5) > 0
+    assert cellmill.cancel(waits) == 20
+    default.resume()
+    with pytest.raises(CancelledError):
+        list(results)
+
+    for ask in (cellmill.account, cellmill.failures):
+        with pytest.raises(
+            UsageError, match=r"a run is named by itself, its record .* or its number, not 'In"
+        ):
+            ask("In[3]")  # type: ignore[operator]
+    with cellmill.record(tmp_path):
+        list(default.map(tasks.double, [1]))
+    with pytest.raises(UsageError, match=r"is the record of a run: cellmill.open_record"):
+        cellmill.account(cellmill.runs(tmp_path)[0])

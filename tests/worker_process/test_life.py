@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
@@ -136,24 +135,6 @@ def test_callbacks_run_before_exit_and_submit_is_refused_then(tmp_path: Path) ->
     )
     assert out == "called 1\ncannot schedule new futures after shutdown\n"
     assert not err
-
-
-def test_nothing_is_told_of_in_development_mode(tmp_path: Path) -> None:
-    """Where warnings are errors, and each descriptor that is left open is told of; a task's executor is noted."""
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import cellmill\n"
-        "def inner():\n"
-        "    with cellmill.Executor() as here:\n"
-        "        return here.submit(abs, -3).result()\n"
-        "with cellmill.Executor(1) as ex:\n"
-        "    print(ex.submit(inner).result(), *ex.map(abs, [-1]))\n"
-    )
-    command = [sys.executable, "-X", "dev", "-W", "error", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    assert done.stdout == "3 1\n"
-    (told,) = done.stderr.splitlines()
-    assert told.startswith("cellmill: an executor inside a task runs its calls at once in that task")
 
 
 def test_import_alone_starts_nothing(script: Callable[..., str]) -> None:

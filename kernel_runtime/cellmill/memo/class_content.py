@@ -16,7 +16,7 @@ _BY_MEMBERS = frozenset(
 
 
 def content_of(cls: type) -> list[Any]:
-    """Names and values in turn; of an enumeration also its members, which stand for themselves elsewhere."""
+    """Names and values in turn; of an enumeration also its members, which elsewhere count by their names."""
     held = {name: value for name, value in vars(cls).items() if name not in _NONE}
     if not held.get("__annotations__", True):  # their first read makes an empty dict in the class
         del held["__annotations__"]

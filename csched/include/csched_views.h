@@ -44,7 +44,8 @@ enum {
     CSCHED_WHY_NO_WORKER = 6, /* none is ready */
     CSCHED_WHY_QUEUED = 7,
     CSCHED_WHY_SENT = 8, /* in a worker's ring */
-    CSCHED_WHY_RESOURCE = 9 /* waits for a resource */
+    CSCHED_WHY_RESOURCE = 9, /* waits for a resource */
+    CSCHED_WHY_ENDED = 10 /* over on its worker; its outcome is on its way */
 };
 
 /* csched_figures_t.of: the seven intervals between the stages, then these two */
@@ -198,7 +199,8 @@ typedef struct { /* why a task waits, or what else it does */
     uint32_t resource; /* that it waits for */
     uint32_t holder_count; /* number of tasks in `holders`, which hold some of the resource */
     uint64_t wanted, used, total; /* of it */
-    uint64_t holders[8]; /* tickets */
+    uint64_t holders[8]; /* tickets of some of them, */
+    uint64_t all_holders; /* of so many */
     uint64_t first; /* the task that gets some before it and asks for `first_wanted`; 0: none */
     uint64_t first_wanted;
 } csched_why_t;

@@ -12,25 +12,49 @@ static uint64_t claimed(const worker_t *worker)
     return worker->segment ? u64_acquire(&worker->segment->claim_ticket) : 0; /* partner: claim in worker.c */
 }
 
+/* Whether the worker has begun with it: the claim is in the entry, until that is overwritten. */
+static bool taken(const worker_t *worker, const held_t *held)
+{
+    return worker->tasks.position - held->position > worker->tasks.capacity ||
+           u32_acquire(&held->entry->claim) != CLAIM_QUEUED; /* partner: claim in worker.c */
+}
+
+static bool has_results(const segment_t *segment)
+{
+    return u64_acquire(&segment->results.tail) != u64_relaxed(&segment->results.head); /* partner: ring_commit */
+}
+
+/* What is in the ring before what runs there is over, and so is what was begun while nothing runs: its result has not
+ * been taken from the other ring. */
+static bool is_over_there(worker_t *worker, const task_t *task, csched_why_t *why)
+{
+    bool behind = !why->ticket, begun = false;
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        held_t *held = held_at(worker, i);
+        if (held->slot == NO_TASK)
+            continue;
+        if (held->slot == ticket_slot(task->ticket)) {
+            begun = taken(worker, held);
+            break;
+        }
+        behind |= held->slot == ticket_slot(why->ticket);
+        why->ahead += behind && (why->ticket || !taken(worker, held));
+    }
+    return begun && (!why->ticket || !behind) && has_results(worker->segment);
+}
+
 static void describe_sent(csched_t *s, const task_t *task, csched_why_t *why)
 {
     worker_t *worker = s->workers[task->worker];
     why->worker = task->worker;
     why->ticket = claimed(worker);
     why->since = why->ticket ? u64_relaxed(&worker->segment->claim_since) : task->ready;
-    if (why->ticket == task->ticket) {
+    if (why->ticket == task->ticket)
         why->reason = task->flags & FLAG_STOPPING ? CSCHED_WHY_STOPPING : CSCHED_WHY_RUNNING;
-        return;
-    }
-    why->reason = worker->state == WORKER_READY ? CSCHED_WHY_SENT : CSCHED_WHY_NO_WORKER;
-    for (uint32_t i = 0; i < worker->held_count; i++) {
-        uint32_t slot = held_at(worker, i)->slot;
-        if (slot == NO_TASK)
-            continue;
-        if (slot == ticket_slot(task->ticket))
-            break;
-        why->ahead++;
-    }
+    else if (worker->state != WORKER_READY)
+        why->reason = CSCHED_WHY_NO_WORKER;
+    else
+        why->reason = is_over_there(worker, task, why) ? CSCHED_WHY_ENDED : CSCHED_WHY_SENT;
 }
 
 static uint64_t first_of(csched_t *s, uint32_t queue)
@@ -38,21 +62,57 @@ static uint64_t first_of(csched_t *s, uint32_t queue)
     return task_at(s, s->graph.ready.queues[queue].head)->ticket;
 }
 
+/* How much of it is kept for the queue with the reservation, as in resources.c. */
+static uint64_t kept_from(const csched_t *s, const task_t *task, uint32_t resource)
+{
+    const resources_t *resources = &s->graph.resources;
+    if (resources->reserved_for == NO_QUEUE || resources->reserved_for == task->queue)
+        return 0;
+    const queue_t *other = &s->graph.ready.queues[resources->reserved_for];
+    return other->priority < task->priority ? 0 : demand_of(resources, other->demand, resource);
+}
+
+/* The first resource of which there is less than it asks for; RESOURCES_MOST: none, it waits for its turn. */
+static uint32_t lacking(const csched_t *s, const task_t *task)
+{
+    const resources_t *resources = &s->graph.resources;
+    const demand_t *asked = &resources->demands[task->demand];
+    for (uint32_t i = 0; i < asked->count; i++) {
+        const resource_t *of = &resources->of[asked->of[i].resource];
+        if (asked->of[i].amount + of->used + kept_from(s, task, asked->of[i].resource) > of->total)
+            return asked->of[i].resource;
+    }
+    return RESOURCES_MOST;
+}
+
+/* The same, or what the first queue lacks that waits before it. */
+static uint32_t held_up_by(csched_t *s, const task_t *task)
+{
+    uint32_t resource = lacking(s, task), waits_for = s->graph.ready.queues[task->queue].waits_for - 1u;
+    uint32_t first = s->graph.resources.of[waits_for].first;
+    if (resource != RESOURCES_MOST || first == NO_QUEUE || first == task->queue)
+        return resource;
+    return lacking(s, task_at(s, s->graph.ready.queues[first].head)) == waits_for ? waits_for : RESOURCES_MOST;
+}
+
 /* The resource it lacks, and the task that gets it first: at the head of the wait queue, or with the reservation. */
 static void describe_parked(csched_t *s, const task_t *task, csched_why_t *why)
 {
     const resources_t *resources = &s->graph.resources;
-    uint32_t queue = task->queue, resource = s->graph.ready.queues[queue].waits_for - 1u;
+    uint32_t queue = task->queue, resource = held_up_by(s, task);
+    if (resource == RESOURCES_MOST)
+        return;
     const resource_t *of = &resources->of[resource];
-    uint32_t first = of->first != queue ? of->first : resources->reserved_for;
+    uint32_t first = of->first != queue && of->first != NO_QUEUE ? of->first : resources->reserved_for;
     why->reason = CSCHED_WHY_RESOURCE;
     why->resource = resource;
     why->wanted = demand_of(resources, task->demand, resource);
     why->used = of->used;
     why->total = of->total;
+    why->all_holders = of->holders;
     if (first != NO_QUEUE && first != queue) {
-        why->first = first_of(s, first);
         why->first_wanted = demand_of(resources, task_at(s, s->graph.ready.queues[first].head)->demand, resource);
+        why->first = why->first_wanted ? first_of(s, first) : 0;
     }
 }
 
@@ -111,10 +171,19 @@ static bool feeds(const csched_t *s, const task_t *producer, uint64_t ticket)
     return false;
 }
 
-static void count_before(const task_t *other, uint64_t ticket, csched_why_t *why)
+/* One that waits for a resource does not hold up others that do not. */
+static bool goes_before(csched_t *s, const task_t *other, const csched_why_t *why)
+{
+    if (why->reason == CSCHED_WHY_RESOURCE)
+        return demand_of(&s->graph.resources, other->demand, why->resource);
+    return why->reason == CSCHED_WHY_PAUSED || !graph_parked(&s->graph, other) ||
+           held_up_by(s, other) == RESOURCES_MOST;
+}
+
+static void count_before(csched_t *s, const task_t *other, uint64_t ticket, csched_why_t *why)
 {
     int32_t priority = (int32_t)other->priority + PRIORITY_MIN;
-    if (other->ticket == ticket || priority < why->priority)
+    if (other->ticket == ticket || priority < why->priority || !goes_before(s, other, why))
         return;
     if (priority > why->priority)
         why->higher += other->count;
@@ -143,7 +212,7 @@ static void look_around(csched_t *s, uint64_t ticket, csched_why_t *why)
         for (uint32_t edges = 0; slot < end && edges < 8; slot++) {
             const task_t *other = task_at(s, slot);
             if (queued && other->state == TASK_QUEUED)
-                count_before(other, ticket, why);
+                count_before(s, other, ticket, why);
             if (queued && other->state == TASK_SENT)
                 name_holder(s, other, why);
             if (queued || other->state == TASK_FREE || other->dependents == NO_EDGE || why->named >= room)
@@ -167,7 +236,7 @@ CSCHED_EXPORT int csched_why(csched_t *s, uint64_t ticket, csched_why_t *why)
         *why = (csched_why_t){.reason = CSCHED_WHY_OVER, .worker = UINT32_MAX};
     pthread_mutex_unlock(&s->lock);
     if (why->reason == CSCHED_WHY_INPUTS || why->reason >= CSCHED_WHY_PAUSED)
-        if (why->reason != CSCHED_WHY_SENT)
+        if (why->reason != CSCHED_WHY_SENT && why->reason != CSCHED_WHY_ENDED)
             look_around(s, ticket, why);
     return CSCHED_OK;
 }

@@ -97,7 +97,13 @@ static void behind_another_in_a_ring(void)
     EQUAL(found.ticket, first);
     EQUAL(found.ahead, 1);
     publish_none(worker);
+    EQUAL(why(w, first).reason, CSCHED_WHY_ENDED); /* its result is in the ring */
+    found = why(w, second);
+    EQUAL(found.reason, CSCHED_WHY_SENT);
+    EQUAL(found.ahead, 0);
     next_item(worker, CSCHED_TASK);
+    EQUAL(why(w, first).reason, CSCHED_WHY_ENDED);
+    EQUAL(why(w, second).reason, CSCHED_WHY_RUNNING);
     publish_none(worker);
     finish(w, 2);
     OK(csched_worker_detach(worker));

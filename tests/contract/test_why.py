@@ -133,7 +133,7 @@ def test_items_of_a_batch(ex: Executor, gate: Gate) -> None:
     behind = [batch.submit(work.halves, n) for n in range(200)]
     waits = batch.submit(work.halves, behind[-1])
     goes = "It is an item of a batch: it goes to a worker with the others as soon as one has room."
-    sent = "It was sent to a worker: it runs there, or is about to."
+    sent = "Its batch was handed on: it runs on a worker, or is queued for one."
     assert cellmill.why(behind[0]) == sent
     assert cellmill.why(behind[-1]) == goes
     assert cellmill.why(waits) in (

@@ -60,9 +60,10 @@ class SlowTask:
 class Waits:
     """Why a task waits, as the scheduler tells it. Times in nanoseconds, 0 where there is none."""
 
-    reason: str  # over, running, stopping, inputs, delayed, paused, no-worker, queued, sent, resource
+    reason: str  # over, running, stopping, inputs, delayed, paused, no-worker, queued, sent, resource, ended
     function: str = ""
     run: int = 0
+    in_run: bool = True  # False: a call by `Executor.submit`
     count: int = 1
     priority: int = 0
     worker: int | None = None
@@ -85,7 +86,8 @@ class Waits:
     wanted: str = ""
     used: str = ""
     total: str = ""
-    holders: tuple[tuple[int, str], ...] = ()  # some of those that have it
+    holders: tuple[tuple[int, str], ...] = ()  # some of those that have it,
+    all_holders: int = 0  # of so many
     first: tuple[int, str] | None = None  # the task that gets some before it, and how much it asks for
     first_wanted: str = ""
     memory: str = (
@@ -97,7 +99,7 @@ class Waits:
     @property
     def waiting(self) -> bool:
         """It has not begun and is not over."""
-        return self.reason not in ("over", "running", "stopping")
+        return self.reason not in ("over", "running", "stopping", "ended")
 
     def __str__(self) -> str:
         return _WORDS[self.reason](self) + self.near_text
@@ -155,14 +157,17 @@ def _delayed(waits: Waits) -> str:
 
 def _queued(waits: Waits) -> str:
     before = waits.higher + waits.same + waits.others
+    own, next_one = "of its own run", "the next one of its run"
+    if not waits.in_run:
+        own, next_one = "that came earlier", "the next one of the calls that are in no run"
     if not before:
         return f"It is the next one: a worker takes it as soon as one of the {waits.ready:,} has room."
     parts = []
     if waits.higher:
         parts.append(f"{_tasks(waits.higher)} of a higher priority")
     if waits.same:
-        parts.append(f"{_tasks(waits.same)} of its own run")
-    words = f"It is queued behind {' and '.join(parts)}" if parts else "It is the next one of its run"
+        parts.append(f"{_tasks(waits.same)} {own}")
+    words = f"It is queued behind {' and '.join(parts)}" if parts else f"It is {next_one}"
     if waits.others:
         words += f"{',' if parts else ', and'} takes turns with {_tasks(waits.others)} of other runs"
     return f"{words}. To have it run sooner, raise its priority (it is {waits.priority}) or add workers."
@@ -170,7 +175,8 @@ def _queued(waits: Waits) -> str:
 
 def _sent(waits: Waits) -> str:
     if waits.runs_there is None:
-        return f"Worker {waits.worker} has it and takes it next."
+        behind = f", behind {_tasks(waits.ahead)}" if waits.ahead else " and takes it next"
+        return f"Worker {waits.worker} has it{behind}."
     task, function = waits.runs_there
     between = waits.ahead - 1
     more = f" and {_tasks(between)} more" if between > 0 else ""
@@ -190,7 +196,7 @@ def _no_worker(waits: Waits) -> str:
         )
     if waits.workers:
         return "No worker is ready yet: they are starting."
-    return "There is no worker: `%cellmill restart` starts new ones, `%cellmill workers N` sets their number."
+    return "There is no worker at this moment: one is being started. If none comes, `%cellmill restart` tries again."
 
 
 def _before(waits: Waits) -> str:
@@ -201,6 +207,8 @@ def _before(waits: Waits) -> str:
 def _resource(waits: Waits) -> str:
     what, of = waits.resource, "of memory" if waits.resource == "memory" else waits.resource
     holders = ", ".join(f"{function} {number(task)}" for task, function in waits.holders)
+    if waits.all_holders > len(waits.holders) > 0:
+        holders += f" and {waits.all_holders - len(waits.holders):,} more"
     words = f"It waits for {waits.wanted} {of}: {waits.used} of {waits.total} are in use"
     words += f" by {holders}." if holders else "."
     if waits.first is not None:
@@ -219,6 +227,9 @@ _WORDS = {
     "over": lambda waits: "It is over, or there has been no such task: nothing to wait for.",
     "running": lambda waits: (
         f"It does not wait: it has run for {span(waits.since_ns)} on worker {waits.worker}."
+    ),
+    "ended": lambda waits: (
+        f"It does not wait: it has run on worker {waits.worker}, and its outcome is on its way."
     ),
     "stopping": lambda waits: (
         f"It was cancelled while it ran on worker {waits.worker}, and is stopping: a task that has not stopped after "

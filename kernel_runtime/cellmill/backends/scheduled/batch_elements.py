@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import is_a
 from ...futures import Future
+from .scheduler import with_gil
 from .stream import CancelledItem, Stream
 
 
@@ -26,8 +27,12 @@ class BatchElement(Future):
         if awaited is not None:
             call = awaited._owner.call_text(awaited)
             return f"It waits for its input{f' {call}' if call else ''}, which is not over."
-        if self._owner.is_running(self):
-            return "It was sent to a worker: it runs there, or is about to."
+        sent, what = self._owner.is_running(self), "its batch" if batch else "it"
+        if with_gil.csched_paused(self._stream.host.scheduler.handle):
+            goes_on = "The workers are paused: `%cellmill resume`, or Resume in the panel, goes on."
+            return f"{goes_on} {what[0].upper()}{what[1:]} may have begun before." if sent else goes_on
+        if sent:
+            return f"{what[0].upper()}{what[1:]} was handed on: it runs on a worker, or is queued for one."
         if batch:
             return "It is an item of a batch: it goes to a worker with the others as soon as one has room."
         return "It goes to a worker as soon as one has room."

@@ -33,6 +33,7 @@ _REASONS = (
     "queued",
     "sent",
     "resource",
+    "ended",
 )
 _BIT = {kind: 1 << place for place, kind in enumerate(KINDS)}
 _NAME = {bit: kind for kind, bit in _BIT.items()}
@@ -190,6 +191,7 @@ class Inspector:
             reason=_REASONS[found.reason],
             function=self._host.functions.names.get(int(found.function), "?"),
             run=int(found.run),
+            in_run=found.run != NO_RUN,
             count=int(found.count),
             priority=int(found.priority),
             worker=None if found.worker == NO_RUN else int(found.worker),
@@ -231,6 +233,7 @@ class Inspector:
                 for each in ("wanted", "used", "total", "first_wanted")
             },
             "holders": tuple(self._named(found.holders[i]) for i in range(found.holder_count)),
+            "all_holders": int(found.all_holders),
             "first": self._named(found.first) if found.first else None,
         }
 

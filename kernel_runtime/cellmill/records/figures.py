@@ -30,7 +30,8 @@ class FunctionTimes:
     name: str
     tasks: int
     failed: int
-    seconds: np.ndarray  # run times of all attempts of which the begin and the end are known, sorted
+    seconds: np.ndarray  # run times of all attempts of which the begin and the end are known, sorted; of a batch's
+    # items its part of the batch's time
 
     def quantile(self, share: float) -> float:
         """The time below which this share of them ran."""
@@ -47,6 +48,8 @@ class Figures:
         submitted = self._stamps[:, 0]
         self.origin = int(submitted[submitted > 0].min()) if len(submitted) and submitted.any() else 0
         self._ran = (self._stamps[:, 4] > 0) & (self._stamps[:, 5] > 0) & (self._rows["worker"] != NO_WORKER)
+        first, self._together = _batches(self._rows) if len(self._rows) else (self._ran, np.ones(0))
+        self._once = self._ran & first
         self._functions, self.names = (
             functions_of(record, self._rows) if len(self._rows) else (np.zeros(0, "i4"), [])
         )
@@ -71,7 +74,7 @@ class Figures:
         """Tasks a second, waiting and running tasks, at even moments."""
         at = np.linspace(0, max(self.length, 1e-9), POINTS)
         submitted = self._times(0, (self._stamps[:, 0] > 0) & (self._rows["attempt"] == 0))
-        started, ended = self._times(4, self._ran), self._times(5, self._ran)
+        started, ended = self._times(4, self._once), self._times(5, self._once)
         final = self._rows["status"] != _RETRIED
         over, done = self._over(final), self._over(final & ~np.isin(self._rows["status"], _NOT_RUN))
         counts = [np.searchsorted(each, at, side="right") for each in (submitted, started, ended, over)]
@@ -88,7 +91,7 @@ class Figures:
     @cached_property
     def functions(self) -> list[FunctionTimes]:
         """Those that took the most time first."""
-        lengths = (self._stamps[:, 5] - self._stamps[:, 4]) / 1e9
+        lengths = (self._stamps[:, 5] - self._stamps[:, 4]) / 1e9 / self._together
         found = []
         for number, name in enumerate(self.names):
             mine = self._functions == number
@@ -129,7 +132,7 @@ class Figures:
         width = edges[1]
         found: dict[str, Any] = {"worker": [], "begin": [], "end": [], "share": []}
         for worker in self.workers:
-            mine = self._ran & (self._rows["worker"] == worker)
+            mine = self._once & (self._rows["worker"] == worker)
             busy = self._busy_until(edges, mine)
             share = np.clip(np.diff(busy) / width, 0, 1)
             kept = share > 0.005
@@ -146,3 +149,16 @@ class Figures:
         started = np.searchsorted(begins, edges, side="right")
         inside = np.where(started > 0, np.maximum(0, ends[np.maximum(started, 1) - 1] - edges), 0.0)
         return whole[started] - inside
+
+
+def _batches(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are the first of those that ran together, as the items of a batch do, and with how many each ran."""
+    stamps = rows["stamps"]
+    first = np.ones(len(rows), bool)
+    first[1:] = (
+        (rows["task"][1:] != rows["task"][:-1])
+        | (rows["attempt"][1:] != rows["attempt"][:-1])
+        | (stamps[1:, 4:6] != stamps[:-1, 4:6]).any(axis=1)
+    )
+    group = np.cumsum(first) - 1
+    return first, np.bincount(group)[group]

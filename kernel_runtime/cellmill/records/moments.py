@@ -43,12 +43,15 @@ class Moments:
     def __init__(self, record: Record) -> None:
         submitted, started, finished, lost = [], [], [], []
         ends: tuple[list[int], list[int], list[int]] = ([], [], [])
-        for _, _, _, _, _, status, attempt, first, _, _, _, begin, end, _, last, _, _ in record.tuples():
+        before = (0, 0, 0, 0)
+        for ticket, _, _, _, _, status, attempt, first, _, _, _, begin, end, _, last, _, _ in record.tuples():
             if not attempt:
                 submitted.append(first)
-            if begin and end:
+            together = (ticket, attempt, begin, end)  # the items of a batch: one of them runs, as live
+            if begin and (end or last) and together != before:
                 started.append(begin)
-                finished.append(end)
+                finished.append(end or last)
+            before = together
             if status != _RETRIED:
                 kind = 0 if status in _DONE else 2 if status == _CANCELLED else 1
                 ends[kind].append(end or last)

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -259,19 +260,22 @@ def _end_of(head: dict[str, Any], rows: bytes, samples: list[Sample]) -> dict[st
     lost = 0
     steps: dict[tuple[int, int], int] = {}
     last, work, tasks = 0, 0, 0
-    for _, _, _, _, _, status, _, *stamps, _, _ in JOURNEY.iter_unpack(rows):
-        last = max(last, stamps[5], stamps[6])
-        if stamps[4] and stamps[5]:
-            length = stamps[5] - stamps[4]
-            work += length
-            if STATUSES[status] in ("done", "failed"):
+    for _, group in itertools.groupby(JOURNEY.iter_unpack(rows), itemgetter(0, 6, 11, 12)):
+        together = list(group)  # the items of a batch, or one task
+        *_, returned, _, _, _ = together[0]
+        begin, end = together[0][11:13]
+        last = max(last, end, returned)
+        if begin and end:
+            work += end - begin
+        for row in together:
+            kind = STATUSES[row[5]]
+            if begin and end and kind in ("done", "failed"):
                 tasks += 1
-                step = step_of(length)
+                step = step_of((end - begin) // len(together))
                 steps[step] = steps.get(step, 0) + 1
-        kind = STATUSES[status]
-        lost += kind == "lost"
-        if kind != "retried":
-            final["done" if kind == "done" else "cancelled" if kind == "cancelled" else "failed"] += 1
+            lost += kind == "lost"
+            if kind != "retried":
+                final["done" if kind == "done" else "cancelled" if kind == "cancelled" else "failed"] += 1
     latest = samples[-1] if samples else None
     done = max(final["done"], latest.succeeded if latest else 0)
     failed = max(final["failed"], latest.failed if latest else 0)

@@ -6,9 +6,10 @@ import heapq
 from collections.abc import Iterable
 
 from ..backends.scheduled.figures import STATUSES
+from ..diagnostics.short_text import counted
 from .record import Record
 
-_DONE = {number for number, name in enumerate(STATUSES) if name == "done"}
+_FAILED = {number for number, name in enumerate(STATUSES) if name in ("failed", "lost", "timeout", "dependency")}
 _RETRIED = {number for number, name in enumerate(STATUSES) if name == "retried"}
 _SHARE = 4  # a quarter of the choice each for failed and for long tasks
 
@@ -21,9 +22,10 @@ def chosen(record: Record, most: int) -> list[tuple[int, ...]]:
     failed: list[int] = []
     lengths: list[tuple[int, int]] = []
     for number, row in enumerate(record.tuples()):
-        if row[5] not in _DONE and len(failed) < part:
+        if row[5] in _FAILED and len(failed) < part:
             failed.append(number)
-        lengths.append((row[11] - row[10], number))
+        started, finished = row[11], row[12]
+        lengths.append((finished - started if started and finished else 0, number))
     keep = {*failed, *(number for _, number in heapq.nlargest(part, lengths))}
     even = most - len(keep)
     keep.update(len(record) * number // even for number in range(even))
@@ -39,7 +41,9 @@ def sentence(record: Record, rows: int) -> str:
     """What was left out, in words; "" where nothing was."""
     if rows >= len(record):
         return ""
+    tasks = tasks_in(record.tuples())
+    of = "tasks" if tasks == len(record) else f"attempts at {counted(tasks, 'task')}"
     return (
-        f"Of {len(record):,} tasks {rows:,} are in it: up to a quarter of them failed ones, a quarter the longest, the "
+        f"Of {len(record):,} {of} {rows:,} are in it: up to a quarter of them failed ones, a quarter the longest, the "
         "others an even choice. Counters are of all."
     )

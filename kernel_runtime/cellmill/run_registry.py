@@ -34,6 +34,7 @@ __all__ = [
     "Run",
     "active_runs",
     "bump_epoch",
+    "numbered",
     "on_run_ended",
     "on_run_started",
     "records",
@@ -359,6 +360,14 @@ def active_runs() -> list[Run]:
 def runs_of(backend: object) -> list[Run]:
     """Return the runs of a backend that are not over, oldest first."""
     return [run for run in active_runs() if run._backend is backend]
+
+
+def numbered(backend: object) -> list[Run]:
+    """Return the runs that have a number of this backend, oldest first: also single calls of an earlier cell that are
+    over, which the next cell closes.
+    """
+    with _lock:
+        return [run for run in _active.values() if run._backend is backend and run.finished_ns is None]
 
 
 def find(key: int, backend: object) -> Run | None:

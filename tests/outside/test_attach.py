@@ -273,3 +273,38 @@ def test_the_setting_serves_a_program_and_a_forked_child_lets_it_be(
     )
     assert (out, err) == ("1\n", "")
     assert not list(folder.iterdir())
+
+
+def test_what_rests_is_told_as_the_kernel_tells_it(watched: Start) -> None:
+    """Calls that were over after the next cell had begun, calls of the present one, and an executor that has ended."""
+    program = watched("""
+from cellmill import run_registry
+with cellmill.Executor(1) as before:
+    list(before.map(quick, range(3)))
+ex = cellmill.Executor(1)
+cellmill.set_default_executor(ex)
+earlier, present = cellmill.parallel(quick), cellmill.parallel(lambda x: x)
+run_registry.bump_epoch("In[1]")
+ex.pause()
+first = earlier(1)
+run_registry.bump_epoch("In[2]")
+ex.resume()
+first.result()
+present(2).result()
+ex._backend.settle(0)
+ex.pause()
+print("begun", flush=True)
+time.sleep(600)
+""")
+    with cellmill.attach(program.pid) as kernel:
+        until(lambda: all(run["id"] for run in kernel.runs()))
+        assert kernel.stats()["paused"]
+        runs = list(kernel.runs())
+        assert [(run["cell"], run["finished"]) for run in runs] == [
+            ("", True),
+            ("In[1]", True),
+            ("In[2]", False),
+        ]
+        until(
+            lambda: kernel.runs()[-1]["wall"] == kernel.runs()[-1]["wall"]
+        )  # its last call is over: no time passes

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import pty
+import random
 import struct
 import subprocess
 import sys
@@ -23,11 +24,12 @@ import cellmill
 from cellmill import cli
 from cellmill.outside import kernel
 from cellmill.outside.folder import Served
-from cellmill.outside.kernel import COUNTS, Pace
+from cellmill.outside.kernel import COUNTS, Kernel, Pace
 from cellmill.outside.top.app import Top
 from cellmill.outside.top.listing import Listing
-from cellmill.outside.top.text import rate_text, time_text
-from cellmill.outside.top.watch import Watch
+from cellmill.outside.top.text import plain, rate_text, time_text
+from cellmill.outside.top.watch import Frame, Watch
+from cellmill.telemetry.text_bar import MARKS, text_bar
 from tests.outside.conftest import Start
 from tests.support.helpers import SECONDS
 from tests.support.waiting import until
@@ -310,3 +312,37 @@ def test_times_and_rates_in_words() -> None:
         "0.2 tasks/s",
         "12,346 tasks/s",
     ]
+
+
+def test_runs_that_are_left_out_are_counted() -> None:
+    run = {
+        **dict.fromkeys(("submitted", "succeeded", "total"), 1),
+        **dict.fromkeys(("failed", "cancelled", "lost", "running"), 0),
+        "cell": "",
+        "name": "f",
+        "wall": 0.1,
+        "left": None,
+        "finished": True,
+    }
+    counts = dict.fromkeys(COUNTS, 0)
+    served = Served(1, "script.py", 0.0, Path("socket"))
+    for number, said in (
+        (10, None),
+        (11, "and 1 earlier run that is over"),
+        (13, "and 3 earlier runs that are over"),
+    ):
+        runs = [{**run, "id": each} for each in range(1, number + 1)]
+        told = Kernel(served, counts, (), False, 0.0, None, runs, [], [])
+        lines = plain(Frame([served], told)).splitlines()
+        assert len([line for line in lines if "#" in line]) == 10
+        assert (lines[-1] if number > 10 else None) == said
+
+
+def test_a_bar_has_its_length_and_every_state_that_there_is() -> None:
+    draw = random.Random(1)
+    for _ in range(2000):
+        counts = {state: draw.choice([0, 1, draw.randint(0, 10**6)]) for state in "dflcr"}
+        total = sum(counts.values()) + draw.choice([0, 1, 10**5])
+        bar = text_bar(counts, total, draw.choice([6, 8, 12, 40]))
+        assert len(bar) in (6, 8, 12, 40)
+        assert all((counts[state] > 0) == (MARKS[state] in bar) for state in counts if total)

@@ -53,6 +53,13 @@ def test_a_page_tells_what_the_run_was(records: list[cellmill.Record], tmp_path:
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", words)
 
 
+def test_a_run_of_one_task(pool: Executor, tmp_path: Path) -> None:
+    with cellmill.record(f"{tmp_path}/runs/"):
+        list(pool.map(tasks.double, [1]))
+    (run,) = cellmill.runs(tmp_path / "runs")
+    assert "<b>1</b>task</div>" in cellmill.report(tmp_path / "run.html", run).read_text()
+
+
 def test_two_are_beside_each_other(records: list[cellmill.Record], tmp_path: Path) -> None:
     text = cellmill.report(tmp_path / "two.html", *records).read_text()
     told = cellmill.compare(*records)

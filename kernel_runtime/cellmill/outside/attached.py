@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,9 @@ class Attached:
 
     @bounded
     def stats(self) -> dict[str, Any]:
-        """Return the counts of all tasks, summed over the executors; ``paused`` when all of them are."""
+        """Return the counts of all tasks, summed over the executors; ``paused`` when all that have workers are."""
         every = [each["stats"] for each in self.look()["executors"]]
-        total: dict[str, Any] = {
-            "executors": len(every),
-            "paused": bool(every) and all(s["paused"] for s in every),
-        }
+        total: dict[str, Any] = {"executors": len(every), "paused": all_paused(every)}
         for stats in every:
             for name, value in stats.items():
                 if name != "paused":
@@ -159,6 +157,14 @@ class Attached:
         if answer.get("error"):
             raise CellmillError(answer["error"])
         return answer["found"]
+
+
+def all_paused(stats: Sequence[dict[str, Any]]) -> bool:
+    """Return whether no tasks begin in any of these executors; one that has ended, and is kept for its runs, has no
+    workers.
+    """
+    open_ones = [each for each in stats if each["workers"]] or stats
+    return bool(open_ones) and all(each["paused"] for each in open_ones)
 
 
 @bounded

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..process_context.machine import own_bytes
-from .attached import Attached
+from .attached import Attached, all_paused
 from .folder import Served
 
 __all__ = ["Following", "Kernel"]
@@ -44,7 +44,7 @@ class Kernel:
     served: Served
     counts: dict[str, int]  # of all its executors; see `COUNTS`
     backends: tuple[str, ...]
-    paused: bool  # all of them
+    paused: bool  # all of them that have workers
     age: float  # since its figures were read
     rate: float | None  # tasks a second; None: not known yet
     runs: list[dict[str, Any]]  # as `Attached.runs`, with ``left``: seconds still to go, None: not known
@@ -91,7 +91,7 @@ class Following:
             self.served,
             {name: sum(each[name] for each in stats) for name in COUNTS},
             tuple(each["backend"] for each in executors),
-            bool(stats) and all(each["paused"] for each in stats),
+            all_paused(stats),
             max((each["age"] for each in executors), default=0.0),
             sum(known) if len(known) == len(rates) else None,
             runs,

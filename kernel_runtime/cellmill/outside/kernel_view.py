@@ -162,9 +162,14 @@ def _open_run(row: Mapping[str, Any], told: Mapping[str, Any], at: int) -> dict[
             "total": None,
             "started": row["opened"],
             "open_ended": True,
+            "closed": False,
+            "rests": None,
         }
     total = known["total"]
     over = outstanding == 0 and row["submitted"] > 0 and (total is None or row["submitted"] >= total)
+    submitted, wall = known["rests"] or (0, 0.0)
+    if submitted != row["submitted"]:  # it has had calls since
+        wall = max(0, at - known["started"]) / 1e9
     return {
         **counts,
         "id": known["id"],
@@ -172,7 +177,7 @@ def _open_run(row: Mapping[str, Any], told: Mapping[str, Any], at: int) -> dict[
         "cell": known["cell"],
         "total": total,
         "outstanding": max(outstanding, (total or 0) - row["submitted"] + outstanding),
-        "wall": max(0, at - known["started"]) / 1e9,
-        "finished": over and not known["open_ended"],
+        "wall": wall,
+        "finished": over and (known["closed"] or not known["open_ended"]),
         "busy": None,
     }

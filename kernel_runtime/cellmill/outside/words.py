@@ -9,7 +9,7 @@ from typing import Any
 
 from ..backends._protocol import Backend
 from ..history import RunRecord
-from ..run_registry import Run, runs_of
+from ..run_registry import Run, numbered
 
 __all__ = ["of_ended", "of_workers", "text_of"]
 
@@ -40,6 +40,8 @@ def of_ended(record: RunRecord) -> dict[str, Any]:
 
 
 def _of_open(run: Run) -> dict[str, Any]:
+    counts = run.counts()
+    resting = run.open_ended and 0 < counts.submitted == counts.done  # single calls that are over so far
     return {
         "id": run.id,
         "key": run.key,
@@ -48,6 +50,8 @@ def _of_open(run: Run) -> dict[str, Any]:
         "cell": run.cell,
         "total": None if run.open_ended else run.expected,
         "open_ended": run.open_ended,
+        "closed": run.finished,  # single calls of an earlier cell: it gets no more
+        "rests": [counts.submitted, run.record().wall] if resting else None,
     }
 
 
@@ -59,7 +63,7 @@ def text_of(
     names = observer.function_names if observer is not None else {}
     told: dict[str, Any] = {
         "at": time.monotonic_ns(),
-        "runs": [_of_open(run) for run in runs_of(backend)[-MOST_RUNS:]],
+        "runs": [_of_open(run) for run in numbered(backend)[-MOST_RUNS:]],
         "ended": list(ended),
         "functions": {number: name[:MOST_NAME] for number, name in list(names.items())[-MOST_FUNCTIONS:]},
         **of_workers,

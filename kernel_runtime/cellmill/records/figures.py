@@ -30,7 +30,9 @@ class FunctionTimes:
     name: str
     tasks: int
     failed: int
-    seconds: np.ndarray  # run times of all attempts of which the begin and the end are known, sorted; of a batch's
+    seconds: (
+        np.ndarray
+    )  # run times of all attempts of which the begin and the end are known, sorted; of a batch's
     # items its part of the batch's time
 
     def quantile(self, share: float) -> float:
@@ -48,7 +50,7 @@ class Figures:
         submitted = self._stamps[:, 0]
         self.origin = int(submitted[submitted > 0].min()) if len(submitted) and submitted.any() else 0
         self._ran = (self._stamps[:, 4] > 0) & (self._stamps[:, 5] > 0) & (self._rows["worker"] != NO_WORKER)
-        first, self._together = _batches(self._rows) if len(self._rows) else (self._ran, np.ones(0))
+        first, self._together = _batches(self._rows)
         self._once = self._ran & first
         self._functions, self.names = (
             functions_of(record, self._rows) if len(self._rows) else (np.zeros(0, "i4"), [])
@@ -153,6 +155,8 @@ class Figures:
 
 def _batches(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which rows are the first of those that ran together, as the items of a batch do, and with how many each ran."""
+    if not len(rows):
+        return np.ones(0, bool), np.ones(0, "i8")
     stamps = rows["stamps"]
     first = np.ones(len(rows), bool)
     first[1:] = (

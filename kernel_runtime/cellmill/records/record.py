@@ -129,7 +129,9 @@ class Record:
                 "by then is here."
             )
         if self.state == GOING:
-            found.append("The run goes on, and its record is still written: this is what there is by now.")
+            goes_on = "The run goes on" if self.run.outstanding else "The run may still get calls"
+            written = ", and its record is still written" if self.path is not None else ""
+            found.append(f"{goes_on}{written}: this is what there is by now.")
         if self.state == EARLY:
             found.append(
                 "Recording was switched off before the run was over: this is what there was by then."

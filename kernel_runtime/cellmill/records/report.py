@@ -212,7 +212,7 @@ def _sentences(record: Record) -> list[str]:
 def _cards(record: Record) -> str:
     run = record.run
     cards = [
-        (f"{run.submitted:,}", "tasks"),
+        (f"{run.submitted:,}", "task" if run.submitted == 1 else "tasks"),
         (duration_text(run.wall), "from begin to end"),
         (f"{record.ran / run.wall:,.0f}" if run.wall > 0 else "–", "tasks a second"),
         ("–" if run.busy is None else f"{100 * run.busy:.0f} %", "of the workers' time in your code"),

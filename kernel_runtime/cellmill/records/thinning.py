@@ -9,7 +9,9 @@ from ..backends.scheduled.figures import STATUSES
 from ..diagnostics.short_text import counted
 from .record import Record
 
-_FAILED = {number for number, name in enumerate(STATUSES) if name in ("failed", "lost", "timeout", "dependency")}
+_FAILED = {
+    number for number, name in enumerate(STATUSES) if name in ("failed", "lost", "timeout", "dependency")
+}
 _RETRIED = {number for number, name in enumerate(STATUSES) if name == "retried"}
 _SHARE = 4  # a quarter of the choice each for failed and for long tasks
 

@@ -20,8 +20,12 @@ def shares(counts: Mapping[str, int], total: int, width: int) -> list[tuple[str,
         state: max(1, round(width * counts.get(state, 0) / whole)) if counts.get(state, 0) > 0 else 0
         for state in LETTERS
     }
-    largest = max(cells, key=lambda state: cells[state])
-    cells[largest] += width - sum(cells.values())
+    while (over := sum(cells.values()) - width) != 0:
+        largest = max(cells, key=lambda state: cells[state])
+        step = over if over < 0 else min(over, cells[largest] - 1)
+        if not step:
+            break  # a cell each is more than there are
+        cells[largest] -= step if step < 0 else 1
     return [(state, number) for state, number in cells.items() if number > 0]
 
 

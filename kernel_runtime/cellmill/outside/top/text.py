@@ -136,7 +136,11 @@ def plain(frame: Frame) -> str:
     ]
     runs = newest_first(kernel.runs)
     going = [run for run in runs if not run["finished"]]
-    lines += _table(RUNS, [run_cells(run) for run in [*going, *runs[len(going) :][:MOST_RUNS]]])
+    over = runs[len(going) :]
+    lines += _table(RUNS, [run_cells(run) for run in [*going, *over[:MOST_RUNS]]])
+    more = len(over) - MOST_RUNS
+    if more > 0:
+        lines.append(f"and {counted(more, 'earlier run')} that {'is' if more == 1 else 'are'} over")
     lines += _table(WORKERS, [worker_cells(worker) for worker in kernel.workers])
     others = [each for each in frame.known if each != kernel.served]
     if others:

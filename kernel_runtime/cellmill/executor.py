@@ -471,6 +471,9 @@ class ExecutorView:
         self._executor = executor
         self._options = options
 
+    def __repr__(self) -> str:
+        return f"<{repr(self._executor)[1:-1]}, with {self._options.in_words() or 'no options'}>"
+
     @bounded
     def options(self, **changes: Any) -> ExecutorView:
         """More options on top."""

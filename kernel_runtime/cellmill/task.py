@@ -104,6 +104,15 @@ class TaskOptions:
     after: tuple[BaseFuture[Any], ...] = ()
     asks: bool = False  # for more than a worker: no option of its own, but each call looks at it
 
+    def in_words(self) -> str:
+        """Return the names of the options that are set."""
+        usual = TaskOptions()
+        return ", ".join(
+            name
+            for name in self.__slots__[:-1]
+            if getattr(self, name) is not getattr(usual, name) and getattr(self, name) != getattr(usual, name)
+        )
+
     def changed(self, **changes: Any) -> TaskOptions:
         """A checked copy with some options replaced; raises `UsageError` on unknown or senseless ones."""
         options = self.__slots__[:-1]

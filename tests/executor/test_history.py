@@ -169,6 +169,19 @@ def test_as_a_table() -> None:
     assert repr(Runs()) == "no runs"
 
 
+def test_the_time_of_inline_calls_ends_with_them(inline: Executor) -> None:
+    inline.options(name="inline calls").submit(nap, 0.001)
+    (record,) = of("inline calls")
+    assert of("inline calls") == [record]
+    assert record.wall >= 0.001
+
+
+def test_options_are_named_by_what_has_them(inline: Executor) -> None:
+    assert repr(inline.options(retries=2, priority=0, name="f")) == (
+        "<cellmill.Executor inline, 1 worker, with retries, name>"
+    )
+
+
 def test_cells_are_named() -> None:
     kernel = Notebook()
     try:

@@ -16,7 +16,7 @@ from cellmill import Executor, UsageError
 from cellmill.history import RunRecord
 from cellmill.telemetry import schema
 from cellmill.telemetry.alike import same_code
-from cellmill.telemetry.comparison import Comparison, Side, compare
+from cellmill.telemetry.comparison import Comparison, Side, _number, compare
 from cellmill.telemetry.run_times import TaskTimes, noise_of, ratio_of
 from cellmill.views import commands
 from tests.support import tasks
@@ -199,6 +199,25 @@ def test_runs_without_figures(inline: Executor, pool: Executor) -> None:
     found = cellmill.compare(here, there)
     assert "too few tasks to tell of work" in found.sentence
     assert f"Of run {here.id} (work) the times of single tasks are not kept." in found.notes
+
+
+def test_what_is_not_known_is_no_number(inline: Executor, pool: Executor) -> None:
+    list(pool.map(work, [0.0] * 6, chunksize=1))
+    list(inline.map(work, [0.0] * 6))
+    told = repr(cellmill.compare(cellmill.runs()[-2].id, cellmill.runs()[-1].id))
+    rows = {line[:18].rstrip(): line.split()[-1] for line in told.splitlines() if line}
+    assert [rows[name] for name in ("time in your code", "queue per task")] == ["–", "–"]
+
+
+def test_few_workers_on_average_are_not_none() -> None:
+    assert [_number(mean) for mean in (0.0, 0.04, 0.3, 0.97, 1.3, 2.0)] == [
+        "–",
+        "less than 0.1",
+        "0.3",
+        "1",
+        "1.3",
+        "2",
+    ]
 
 
 def test_a_run_that_goes_on(fresh: Executor) -> None:

@@ -59,6 +59,7 @@ class InlineBackend(SettledOwner):
         self.max_workers = 1
         self._lock = threading.Lock()
         self._runs: dict[int, list[int]] = {}
+        self._last_ends: dict[int, int] = {}  # of these
         self._numbers = itertools.count(1)
         self._totals = [0, 0, 0]
         self._maps: weakref.WeakSet[InlineMap] = weakref.WeakSet()  # which run as they are read
@@ -194,6 +195,8 @@ class InlineBackend(SettledOwner):
 
     def _count(self, run: int, place: int) -> None:
         with self._lock:
+            if run in self._runs:
+                self._last_ends[run] = time.monotonic_ns()
             for counts in (self._totals, self._runs.get(run)):
                 if counts is not None:
                     counts[0] += 1
@@ -220,7 +223,7 @@ class InlineBackend(SettledOwner):
         return None  # tasks run in the kernel
 
     def last_end(self, run: int) -> int | None:
-        return None
+        return self._last_ends.get(run)
 
     def run_figures(self, run: int) -> None:
         return None
@@ -242,6 +245,7 @@ class InlineBackend(SettledOwner):
 
     def close_run(self, run: int) -> None:
         self._runs.pop(run, None)
+        self._last_ends.pop(run, None)
 
     def stats(self) -> Stats:
         submitted, succeeded, failed = self._totals

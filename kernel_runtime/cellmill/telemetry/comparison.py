@@ -275,7 +275,8 @@ def _whole(before: Side, after: Side) -> Iterator[Row]:
     texts = ["–" if share is None else f"{100 * share:.0f} %" for share in shares]
     yield "workers busy", texts[0], texts[1], ""
     works = [sum(each.work for each in side.figures) for side in (before, after)]
-    yield "time in your code", *_durations(*works)
+    known = bool(before.figures), bool(after.figures)
+    yield "time in your code", *_durations(works[0], works[1], known)
     sums = [_stages(side) for side in (before, after)]
     tasks = [sum(each.tasks for each in side.figures) for side in (before, after)]
     for name, words in _STAGES.items():
@@ -283,7 +284,7 @@ def _whole(before: Side, after: Side) -> Iterator[Row]:
         if name in _EACH:
             first, second = first / (tasks[0] or 1), second / (tasks[1] or 1)
         if first or second:
-            yield words, *_durations(first, second)
+            yield words, *_durations(first, second, known)
     moved = [_moved(side) for side in (before, after)]
     for at, words in enumerate(("arguments", "results")):
         sizes = [None if each is None else each[at] for each in moved]
@@ -308,8 +309,10 @@ def _of_function(before: list[RunRecord], after: list[RunRecord], change: Change
         yield "its code", "", "", "same" if change.same_code else "differs"
 
 
-def _durations(before: float, after: float) -> tuple[str, str, str]:
-    return duration_text(before), duration_text(after), _times(before, after)
+def _durations(before: float, after: float, known: tuple[bool, bool] = (True, True)) -> tuple[str, str, str]:
+    """Both in words and their ratio; of a side that keeps no times none."""
+    texts = (duration_text(before) if known[0] else "–", duration_text(after) if known[1] else "–")
+    return *texts, _times(before, after) if all(known) else ""
 
 
 def _times(before: float, after: float) -> str:
@@ -361,7 +364,10 @@ def _workers(side: Side) -> float:
 def _number(workers: float) -> str:
     if not workers:
         return "–"
-    return f"{workers:.1f}" if abs(workers - round(workers)) > 0.1 else f"{workers:.0f}"
+    if workers < 0.1:
+        return "less than 0.1"
+    whole = abs(workers - round(workers)) <= 0.1 and round(workers)
+    return f"{workers:.0f}" if whole else f"{workers:.1f}"
 
 
 def _busy(side: Side) -> float | None:

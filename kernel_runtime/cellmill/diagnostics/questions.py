@@ -174,15 +174,16 @@ def _queued(waits: Waits) -> str:
 
 
 def _sent(waits: Waits) -> str:
+    heard = ", as far as has been heard" if waits.cluster else ""  # outcomes of a pack come together
     if waits.runs_there is None:
         behind = f", behind {_tasks(waits.ahead)}" if waits.ahead else " and takes it next"
-        return f"Worker {waits.worker} has it{behind}."
+        return f"Worker {waits.worker} has it{behind}{heard}."
     task, function = waits.runs_there
     between = waits.ahead - 1
     more = f" and {_tasks(between)} more" if between > 0 else ""
     return (
         f"Worker {waits.worker} has it, behind {function} {number(task)}, which has run for {span(waits.since_ns)}"
-        f"{more}. If that takes long, the next worker with nothing to do takes it over."
+        f"{more}{heard}. If that takes long, the next worker with nothing to do takes it over."
     )
 
 
@@ -226,7 +227,8 @@ def _resource(waits: Waits) -> str:
 _WORDS = {
     "over": lambda waits: "It is over, or there has been no such task: nothing to wait for.",
     "running": lambda waits: (
-        f"It does not wait: it has run for {span(waits.since_ns)} on worker {waits.worker}."
+        f"It does not wait: {'as far as has been heard, ' if waits.cluster else ''}it has run for "
+        f"{span(waits.since_ns)} on worker {waits.worker}."
     ),
     "ended": lambda waits: (
         f"It does not wait: it has run on worker {waits.worker}, and its outcome is on its way."

@@ -25,6 +25,9 @@ CHUNK = code("run_chunk", os.path.join(OWN_FOLDER, "worker_process", "chunk.py")
 LOADING = code("decode", os.path.join(OWN_FOLDER, "serialization", "payload.py"))
 PLAIN = code("__call__", os.path.join(OWN_FOLDER, "parallel.py"))
 MAIN = code("main", "zygote.py")
+WATCHED = code("__call__", os.path.join(OWN_FOLDER, "by_value", "watched.py"))
+BROUGHT = code("call", os.path.join(OWN_FOLDER, "by_value", "brought.py"))
+LOOK = code("states", os.path.join(OWN_FOLDER, "by_value", "stream_looks.py"))
 WORK, INNER_A, INNER_B = code("work"), code("inner_a", line=5), code("inner_b", line=9)
 
 
@@ -39,6 +42,10 @@ def frames(*codes: CodeType) -> list[Any]:
         ((INNER_A, WORK, CHUNK, BASE, MAIN), (WORK, INNER_A)),
         ((INNER_A, PLAIN, WORK, BASE, MAIN), (WORK, INNER_A)),  # a parallel function called in a task
         ((CHUNK, BASE, MAIN), ()),  # native code, called by Cellmill
+        ((INNER_A, WORK, WATCHED, BASE, MAIN), (WORK, INNER_A)),
+        ((INNER_A, WORK, BROUGHT, WATCHED, BASE, MAIN), (WORK, INNER_A)),
+        ((INNER_A, LOOK, WATCHED, BASE, MAIN), None),  # what Cellmill looks at before a call and after it
+        ((LOOK, WATCHED, BASE, MAIN), None),
         ((WORK, LOADING, BASE, MAIN), None),  # arguments with code of the user's
         ((code("_find_and_load", "<frozen importlib._bootstrap>"), CHUNK, BASE), None),
         ((WORK, INNER_A, INNER_B), (INNER_B, INNER_A, WORK)),  # too deep for the loop to be read

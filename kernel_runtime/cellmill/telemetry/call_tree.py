@@ -21,6 +21,9 @@ Times = dict[tuple[int, int], list[int]]  # by node and line: nanoseconds, sampl
 _IMPORTS = "<frozen importlib"
 _OURS = OWN_FOLDER + os.sep
 _NOT_USER_CODE = os.path.join(OWN_FOLDER, "serialization", "")  # arguments are loaded, results packed
+# What looks at arguments, captured objects and random streams around a call; of it these call the function.
+_LOOKS = os.path.join(OWN_FOLDER, "by_value", ""), os.path.join(OWN_FOLDER, "randomness", "")
+_CALLS = frozenset(("__call__", "batch", "call"))
 _RUNS_BATCHES = os.path.join(_NOT_USER_CODE, "chunk_outcomes.py")
 
 
@@ -42,6 +45,9 @@ def user_part(stack: list[Any], base: Any) -> list[Any] | None:
         end -= 2
     if end >= 0 and stack[end].co_filename.startswith(_IMPORTS):
         return None  # an import of Cellmill's own
+    caller = stack[end + 2]
+    if caller.co_filename.startswith(_LOOKS) and caller.co_name not in _CALLS:
+        return None  # such as `random.getstate`, called by Cellmill
     return _outermost_first(stack[: end + 2])
 
 

@@ -178,6 +178,8 @@ def test_help_names_all_magics(notebook: Notebook) -> None:
         ("%cellmill ", ["backend", "help", "pause", "policy", "preload", "workers"], ["--retries"]),
         ("%cellmill wo", ["workers"], ["backend"]),
         ("%cellmill backend ", ["inline", "local", "threads"], []),
+        ("%cellmill record o", ["off", "on"], []),
+        ("%cellmill output ", ["label", "lines", "plain"], []),
         ("%cellmill policy ", ["least-loaded"], ["workers"]),
         ("%cellmill preload cellmill_w", ["cellmill_widgets"], []),
         ("%cellmill preload json.de", ["json.decoder"], []),

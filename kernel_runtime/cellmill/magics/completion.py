@@ -109,6 +109,8 @@ def _control(words: list[str], fragment: str) -> Iterable[str]:
             "policy": POLICIES,
             "traceback": LENGTHS,
             "profile": control.SWITCH,
+            "record": control.SWITCH,
+            "output": control.OUTPUT,
             "serve": control.SWITCH,
             "dask": control.SWITCH,
             "cache": cache.ACTIONS,

@@ -19,6 +19,7 @@ from cellmill.telemetry.comparison import Comparison
 from cellmill.views import recording
 
 SWITCH = ("on", "off")
+OUTPUT = ("label", "plain", "lines")
 USAGE = (
     "%cellmill [status | workers N | backend NAME|ADDRESS [--ship DIR…] | preload MOD… | policy NAME"
     " | resources NAME=N… | output label|plain|lines N"

@@ -7,6 +7,7 @@ import contextlib
 import os
 import pty
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from textual.widgets import Static
 import cellmill
 from cellmill import cli
 from cellmill.outside import kernel
+from cellmill.outside.dashboard import metrics
+from cellmill.outside.dashboard.kernels import Kernels
 from cellmill.outside.folder import Served
 from cellmill.outside.kernel import COUNTS, Kernel, Pace
 from cellmill.outside.top.app import Top
@@ -346,3 +349,29 @@ def test_a_bar_has_its_length_and_every_state_that_there_is() -> None:
         bar = text_bar(counts, total, draw.choice([6, 8, 12, 40]))
         assert len(bar) in (6, 8, 12, 40)
         assert all((counts[state] > 0) == (MARKS[state] in bar) for state in counts if total)
+
+
+def test_counters_of_metrics_do_not_fall_with_their_executors(watched: Start) -> None:
+    program = watched("""
+import gc
+for count in (30, 20, 10):
+    with cellmill.Executor(1) as ex:
+        list(ex.map(quick, range(count)))
+    del ex
+    gc.collect()
+    print(count, flush=True)
+    sys.stdin.readline()
+time.sleep(600)
+""")
+    assert program.stdin
+    assert program.stdout
+    kernels, seen = Kernels(), []
+    for _ in range(3):
+        kernels.look()
+        seen.append(re.findall(rb'ended_total.*state="done".* ([\d.]+)', metrics.text(kernels)))
+        program.stdin.write("\n")
+        program.stdin.flush()
+        if len(seen) < 3:
+            program.stdout.readline()
+    kernels.close()
+    assert seen == [[b"30.0"], [b"50.0"], [b"60.0"]]

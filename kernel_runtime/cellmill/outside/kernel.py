@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..process_context.machine import own_bytes
@@ -17,6 +17,9 @@ JOURNEYS = 50  # tasks that ended last
 SPAN = 2.0  # seconds of which throughput is the mean
 PACE = 10.0  # seconds of which the pace of a run is the mean
 COUNTS = ("submitted", "waiting", "queued", "running", "succeeded", "failed", "lost", "cancelled", "workers")
+
+
+ENDS = ("succeeded", "failed", "lost", "cancelled")
 
 
 class Pace:
@@ -50,6 +53,9 @@ class Kernel:
     runs: list[dict[str, Any]]  # as `Attached.runs`, with ``left``: seconds still to go, None: not known
     workers: list[dict[str, Any]]  # as `Attached.workers`, with ``memory``, None: not known
     tasks: list[dict[str, Any]]  # as `Attached.journeys`, the newest first
+    gone: dict[str, int] = field(
+        default_factory=dict
+    )  # `ENDS` of executors that were seen and are there no more
 
     @property
     def ended(self) -> int:
@@ -69,6 +75,8 @@ class Following:
             self._attached.cancel,
         )
         self.close = self._attached.close
+        self._stats: dict[int, dict[str, int]] = {}  # of the executors, at the last look
+        self._gone = dict.fromkeys(ENDS, 0)
         self._paces: dict[int, Pace] = {}  # by executor
         self._paces_of_runs: dict[int, Pace] = {}  # by id
 
@@ -76,6 +84,7 @@ class Following:
         """Return its figures now. Raises `CellmillError` where it does not answer."""
         executors = self._attached.look(JOURNEYS)["executors"]
         stats = [each["stats"] for each in executors]
+        self._let_go({each["executor"]: each["stats"] for each in executors})
         rates = [self._rate(each) for each in executors]
         known = [rate for rate in rates if rate is not None]
         workers = [
@@ -97,7 +106,15 @@ class Following:
             runs,
             workers,
             sorted(tasks, key=lambda row: -(row["returned"] or row["submitted"] or 0)),
+            dict(self._gone),
         )
+
+    def _let_go(self, now: dict[int, dict[str, int]]) -> None:
+        """Keep what is known of executors that are there no more: counters of metrics do not fall."""
+        for number in self._stats.keys() - now.keys():
+            for name in ENDS:
+                self._gone[name] += self._stats[number][name]
+        self._stats = now
 
     def _rate(self, executor: dict[str, Any]) -> float | None:
         stats = executor["stats"]

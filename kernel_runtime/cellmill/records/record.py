@@ -129,9 +129,12 @@ class Record:
                 "by then is here."
             )
         if self.state == GOING:
-            goes_on = "The run goes on" if self.run.outstanding else "The run may still get calls"
-            written = ", and its record is still written" if self.path is not None else ""
-            found.append(f"{goes_on}{written}: this is what there is by now.")
+            said = "The run goes on, and its record is still written"
+            if self.path is None:
+                said = "The run goes on" if self.run.outstanding else "The run may still get calls"
+            elif not self.run.outstanding:
+                said = "What the run has got is over, and its record is open until the next cell begins"
+            found.append(f"{said}: this is what there is by now.")
         if self.state == EARLY:
             found.append(
                 "Recording was switched off before the run was over: this is what there was by then."

@@ -50,7 +50,8 @@ class _Kernels(Collector):
         age = GaugeMetricFamily("cellmill_figures_age_seconds", "Age of these figures.", labels=LABELS)
         for kernel in kernels:
             labels = _labels(kernel)
-            for letter, number in states(kernel.counts).items():
+            ever = {name: kernel.gone.get(name, 0) + count for name, count in kernel.counts.items()}
+            for letter, number in states(ever).items():
                 if letter in ENDED:
                     ended.add_metric((*labels, ENDED[letter]), number)
             for name in ("running", "queued", "waiting"):

@@ -100,6 +100,7 @@ def test_a_large_trace_is_thinned_and_says_so(
     assert saved.tasks <= 100
     assert "Of 600 tasks" in saved.note
     assert "Of 600 tasks" in repr(saved)
+    assert saved.note.endswith("Counters are of all.")
     assert "Of 600 tasks" in json.loads(saved.path.read_text())["otherData"]["left out"]
     rows = thinning.chosen(record, 100)
     longest = sorted(record.tuples(), key=lambda row: row[11] - row[12])[:25]  # started, finished
@@ -188,7 +189,9 @@ def test_spans_are_tasks_below_their_run(record: cellmill.Record) -> None:
     assert sum(not span.status.is_ok for span in spans) == 60
     shift = record.head["wall_clock_ns"] - record.began_ns
     assert [span.start_time for span in spans] == [row["started"] + shift for row in record.journeys()]
-    assert "Of 600 tasks" in cellmill.export_spans(record, provider=provider, most=50).note
+    note = cellmill.export_spans(record, provider=provider, most=50).note
+    assert "Of 600 tasks" in note
+    assert "Counters" not in note  # spans have none
     with pytest.raises(UsageError, match="no tracer provider"):
         cellmill.export_spans(record)
 

@@ -47,5 +47,5 @@ def sentence(record: Record, rows: int) -> str:
     of = "tasks" if tasks == len(record) else f"attempts at {counted(tasks, 'task')}"
     return (
         f"Of {len(record):,} {of} {rows:,} are in it: up to a quarter of them failed ones, a quarter the longest, the "
-        "others an even choice. Counters are of all."
+        "others an even choice."
     )

@@ -53,7 +53,8 @@ def save_trace(path: str | os.PathLike[str], run: What = None) -> SavedTrace:
     record = open_record(or_latest(run))
     target = Path(path).expanduser()
     rows = chosen(record, MOST_TASKS)
-    note = sentence(record, len(rows))
+    left_out = sentence(record, len(rows))
+    note = f"{left_out} Counters are of all." if left_out else ""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -193,6 +193,7 @@ typedef struct { /* why a task waits, or what else it does */
     uint64_t same;   /* of its own run, */
     uint64_t others; /* and of other runs of the same priority, with which it takes turns */
     uint64_t ahead; /* sent: tasks before it in that worker's ring */
+    uint32_t moves; /* sent: 1: a worker that gets idle takes it over */
     uint64_t ticket; /* sent: the task that runs there now, 0: none */
     uint64_t since; /* start of that task, or of this one; or when this one became ready */
     uint64_t until; /* delayed until then */

@@ -26,7 +26,7 @@ static bool has_results(const segment_t *segment)
 
 /* What is in the ring before what runs there is over, and so is what was begun while nothing runs: its result has not
  * been taken from the other ring. */
-static bool is_over_there(worker_t *worker, const task_t *task, csched_why_t *why)
+static bool is_over_there(const csched_t *s, worker_t *worker, const task_t *task, csched_why_t *why)
 {
     bool behind = !why->ticket, begun = false;
     for (uint32_t i = 0; i < worker->held_count; i++) {
@@ -40,6 +40,7 @@ static bool is_over_there(worker_t *worker, const task_t *task, csched_why_t *wh
         behind |= held->slot == ticket_slot(why->ticket);
         why->ahead += behind && (why->ticket || !taken(worker, held));
     }
+    why->moves = !begun && s->policy->steal && why->ready > 1;
     return begun && (!why->ticket || !behind) && has_results(worker->segment);
 }
 
@@ -54,7 +55,7 @@ static void describe_sent(csched_t *s, const task_t *task, csched_why_t *why)
     else if (worker->state != WORKER_READY)
         why->reason = CSCHED_WHY_NO_WORKER;
     else
-        why->reason = is_over_there(worker, task, why) ? CSCHED_WHY_ENDED : CSCHED_WHY_SENT;
+        why->reason = is_over_there(s, worker, task, why) ? CSCHED_WHY_ENDED : CSCHED_WHY_SENT;
 }
 
 static uint64_t first_of(csched_t *s, uint32_t queue)

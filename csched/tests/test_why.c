@@ -96,6 +96,7 @@ static void behind_another_in_a_ring(void)
     EQUAL(found.worker, 0);
     EQUAL(found.ticket, first);
     EQUAL(found.ahead, 1);
+    EQUAL(found.moves, 0); /* there is no other worker */
     publish_none(worker);
     EQUAL(why(w, first).reason, CSCHED_WHY_ENDED); /* its result is in the ring */
     found = why(w, second);
@@ -110,4 +111,37 @@ static void behind_another_in_a_ring(void)
     world_close(w);
 }
 
-MAIN(TEST(a_queue_without_workers), TEST(inputs_and_rings), TEST(behind_another_in_a_ring))
+/* Behind what runs on either of two workers: policies that steal have the other one take it. */
+static void behind_one_of_two(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *workers[] = {by_hand(w), by_hand(w)};
+    uint64_t tickets[4];
+    for (uint32_t t = 0; t < 4; t++)
+        tickets[t] = submit(w, JOB_NONE, t, 0);
+    csched_poll(w->s, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        next_item(workers[i], CSCHED_TASK);
+    for (uint32_t steals = 0; steals < 2; steals++) {
+        OK(csched_set_policy(w->s, steals ? "work-stealing" : "round-robin"));
+        uint32_t sent = 0;
+        for (uint32_t t = 0; t < 4; t++) {
+            csched_why_t found = why(w, tickets[t]);
+            sent += found.reason == CSCHED_WHY_SENT;
+            EQUAL(found.moves, steals && found.reason == CSCHED_WHY_SENT);
+        }
+        EQUAL(sent, 2);
+    }
+    for (uint32_t n = 0; n < 2; n++)
+        for (uint32_t i = 0; i < 2; i++) {
+            if (n)
+                next_item(workers[i], CSCHED_TASK);
+            publish_none(workers[i]);
+        }
+    finish(w, 4);
+    for (uint32_t i = 0; i < 2; i++)
+        OK(csched_worker_detach(workers[i]));
+    world_close(w);
+}
+
+MAIN(TEST(a_queue_without_workers), TEST(inputs_and_rings), TEST(behind_another_in_a_ring), TEST(behind_one_of_two))

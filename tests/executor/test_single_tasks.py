@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -187,6 +188,12 @@ def test_an_item_of_a_batch_again(started: Executor) -> None:
     assert len(found) == 1
     again = ask.again(found[0].task, found[0].element)
     assert isinstance(again.exception(SECONDS), ValueError)
+
+
+def test_who_takes_over_what_is_behind_another() -> None:
+    sent = Waits("sent", worker=0, runs_there=(1 << 32, "f"), since_ns=10**9, ahead=1)
+    assert str(sent) == "Worker 0 has it, behind f #1, which has run for 1.0 s."
+    assert str(replace(sent, moves=True)).endswith("the next worker with nothing to do takes it over.")
 
 
 def test_why_in_words(gated: Executor) -> None:

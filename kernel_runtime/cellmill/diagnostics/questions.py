@@ -79,6 +79,7 @@ class Waits:
     same: int = 0
     others: int = 0
     ahead: int = 0
+    moves: bool = False  # to a worker that has nothing to do
     runs_there: tuple[int, str] | None = None
     since_ns: int = 0  # how long ago
     until_ns: int = 0  # from now
@@ -181,9 +182,10 @@ def _sent(waits: Waits) -> str:
     task, function = waits.runs_there
     between = waits.ahead - 1
     more = f" and {_tasks(between)} more" if between > 0 else ""
+    moves = " If that takes long, the next worker with nothing to do takes it over." if waits.moves else ""
     return (
         f"Worker {waits.worker} has it, behind {function} {number(task)}, which has run for {span(waits.since_ns)}"
-        f"{more}{heard}. If that takes long, the next worker with nothing to do takes it over."
+        f"{more}{heard}.{moves}"
     )
 
 

@@ -207,6 +207,7 @@ class Inspector:
             same=int(found.same),
             others=int(found.others),
             ahead=int(found.ahead),
+            moves=bool(found.moves),
             runs_there=self._named(runs_there) if runs_there else None,
             since_ns=max(0, now - int(found.since)) if found.since else 0,
             until_ns=int(found.until) - now if found.until else 0,

@@ -112,15 +112,7 @@ class ThreadPool:
         if not self.members:
             self._host.break_down(problem)
             return
-<<<<<<< HEAD
-        warnings.warn(
-            f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-=======
-        notices.warn(f"cellmill goes on with {len(self.members)} of {self.size} worker threads: {problem}")
->>>>>>> f6714322 (What is told from a thread of Cellmill's own raises nothing there)
+        notices.warn(f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}")
 
     def report(self, error: BaseException) -> None:
         """An error of Cellmill's own in one of the threads."""

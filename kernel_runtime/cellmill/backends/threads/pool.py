@@ -112,7 +112,9 @@ class ThreadPool:
         if not self.members:
             self._host.break_down(problem)
             return
-        notices.warn(f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}")
+        notices.warn(
+            f"cellmill goes on with {len(self.members)} of {self._workers.wanted} worker threads: {problem}"
+        )
 
     def report(self, error: BaseException) -> None:
         """An error of Cellmill's own in one of the threads."""

@@ -27,10 +27,12 @@ const Native = window.Notification;
 window.Notification = class extends Native {
     constructor(title, options) { super(title, options); window.told.push({title, ...options, native: this}); }
 };
-Object.defineProperty(document, 'hidden', {get: () => window.away === true});
+Object.defineProperty(document, 'hidden', {get: () => window.away === true, configurable: true});
+window.tellNoMore = () => { window.Notification = Native; delete document.hidden; };
 """
 
 
+@pytest.mark.long  # tests/browser/test_cells.py has a notification, by a browser that does not show it
 def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(
     lab: OpenLab, context: BrowserContext, tmp_path: Path
 ) -> None:

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.browser.test_cells import wait_badge
+import pytest
+
+from tests.browser.page_cells import (
+    COUNT_VIEWS,
+    NOTE_VIEWS,
+    STOP_CLOCK,
+    wait_badge,
+    what_happened_before_is_still_there,
+)
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\nprint('loaded', 'now')"
@@ -25,13 +33,7 @@ def work(item):
     return number
 """
 
-# The publisher's clock for silent pages is stopped, so that the page before the reload is known for as long as the
-# test likes; then it leaps, and only who speaks is known again.
-STOP_CLOCK = """
-from cellmill.views import comm
-listeners = comm.publisher()._listeners
-listeners._clock = lambda: 0.0
-"""
+# The clock leaps, and only who speaks is known again.
 LEAP = """import time
 for _ in range(2000):
     if len(listeners) == 2:  # the new page has said what it shows
@@ -47,21 +49,6 @@ print("views", before, "then", len(listeners))
 """
 
 
-# Counts the views that ever spoke; those that left said so, as the clock for silent ones is stopped.
-NOTE_VIEWS = """
-ever, heard = set(), listeners.heard
-def noting(name, *arguments, **options):
-    ever.add(name)
-    return heard(name, *arguments, **options)
-listeners.heard = noting
-"""
-COUNT_VIEWS = """import time
-for _ in range(2000):
-    if len(ever) == 2 and len(listeners) == 1:
-        break
-    time.sleep(0.02)
-print("of", len(ever), "views", len(listeners), "is left")
-"""
 # A page that crashes, or whose machine sleeps.
 NO_GOODBYE = "() => { WebSocket.prototype.send = () => undefined; }"
 
@@ -91,10 +78,24 @@ def open_gated(lab: OpenLab, gate: Path, load: str = LOAD, *more: str) -> Any:
     return one
 
 
-def test_panel_moves_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
+def test_the_panel_moves_and_its_buttons_are_obeyed_while_a_cell_runs(
+    lab_in_use: OpenLab, tmp_path: Path
+) -> None:
     one = open_gated(lab_in_use, tmp_path)
+    it_moves(one, tmp_path)
+    for door in tmp_path.iterdir():
+        door.unlink()
+    before = int(one.panel("work"))
+    one.run_cell(2)
+    one.wait_panel(f"d.work > {before} && d.total === 60 && d.done === 20 && d.running === 2")  # from zero
+    buttons_are_obeyed(one, tmp_path)
+    the_cancel_command_stops_a_busy_cell(one)
+    assert one.errors == []
+
+
+def it_moves(one: Any, gate: Path) -> None:
     one.wait_panel("d.total === 60 && d.done === 20 && d.running > 0")
-    open_doors(tmp_path, "first")
+    open_doors(gate, "first")
     one.wait_panel("d.done === 40 && d.running === 2 && d.queued === 18 && d.failed === 1")
     assert int(one.panel("workers")) >= 1
     times = one.page.locator("#cellmill-panel .cellmill-times")
@@ -109,7 +110,7 @@ def test_panel_moves_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> N
     the_list_leads_to_its_notebook(one, kernels)
     arrows = one.page.locator("#cellmill-panel .cellmill-run").get_by_text(re.compile("[↑↓]"))
     assert arrows.filter(visible=True).count() == 2
-    open_doors(tmp_path, "second")
+    open_doors(gate, "second")
     one.wait_panel("d.done === 60 && d.total === 60 && d.running === 0 && d.rate > 0")
     one.wait_output(2, "gathered 60")
     bar = one.page.get_by_role("progressbar", name="Tasks done")
@@ -119,8 +120,6 @@ def test_panel_moves_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> N
     assert times.inner_text().startswith("took ")
     assert "left" not in times.inner_text()
     one.picture("panel-done-light")
-    assert one.errors == []
-    the_next_cell_counts_from_zero(one)
 
 
 def the_list_leads_to_its_notebook(one: Any, kernels: Any) -> None:
@@ -138,12 +137,7 @@ def the_list_leads_to_its_notebook(one: Any, kernels: Any) -> None:
     )
 
 
-def the_next_cell_counts_from_zero(one: Any) -> None:
-    before = int(one.panel("work"))
-    one.run_cell(2)
-    one.wait_panel(f"d.work > {before} && d.done === 60 && d.total === 60")
-
-
+@pytest.mark.long  # a reload in the middle of a cell is part of tests/browser/test_cells.py
 def test_reloads_in_the_middle_of_a_cell_and_after_it(lab_in_use: OpenLab, tmp_path: Path) -> None:
     """A new page shows the tasks at once; an old one says goodbye, or is given up."""
     open_doors(tmp_path, "first")
@@ -172,46 +166,11 @@ def test_reloads_in_the_middle_of_a_cell_and_after_it(lab_in_use: OpenLab, tmp_p
     assert one.errors == []
 
 
-def what_happened_before_is_still_there(one: Any) -> None:
-    one.page.locator("#cellmill-panel .cellmill-window[aria-pressed='true']").get_by_text(
-        "Whole run"
-    ).wait_for()
-    one.page.wait_for_function(
-        """() => {
-            const plot = document.querySelector('#cellmill-panel .cellmill-chart-queued .cellmill-chart-plot');
-            const queued = plot?.drawn?.[1] ?? [];
-            return queued.slice(2).every(value => value !== null) && Math.max(...queued) >= 18 && queued.at(-1) === 0;
-        }"""
-    )
-    one.picture("now-after-reload-light")
-
-
-def test_without_cellmill_when_it_is_unloaded_and_after_a_restart(lab_in_use: OpenLab) -> None:
-    one = lab_in_use(LOAD, "%unload_ext cellmill")
-    one.open_panel()
-    one.wait_panel("d.presence === 'absent'")
-    assert "%load_ext cellmill" in one.page.locator("#cellmill-panel").inner_text()
-    one.picture("panel-absent-light")
-    one.run_cell(0)
-    one.wait_panel("d.presence === 'loaded'")
-    one.run_cell(1)
-    one.wait_panel("d.presence === 'absent'")  # it has said goodbye
-    one.run_cell(0)
-    one.wait_panel("d.presence === 'loaded'")
-    one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    one.wait_panel("d.presence === 'absent'")
-    one.run_cell(0)
-    one.wait_panel("d.presence === 'loaded'")
-    assert one.errors == []
-
-
-def test_buttons_are_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    one = open_gated(lab_in_use, tmp_path)
-    one.wait_panel("d.done === 20 && d.running === 2")
+def buttons_are_obeyed(one: Any, gate: Path) -> None:
     page = one.page
     page.get_by_role("button", name="Send no more tasks to workers").click()
     one.wait_panel("d.paused === 'true'")
-    open_doors(tmp_path, "first")
+    open_doors(gate, "first")
     one.wait_panel("d.running === 0 && d.done < 40")  # what had been sent is through, nothing follows
     one.picture("panel-paused-light")
     done = int(one.panel("done"))
@@ -230,8 +189,6 @@ def test_buttons_are_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Pat
     one.picture("panel-cancelled-light")
     one.wait_output(2, "Cancelled")
     one.wait_kernel("idle")
-    the_cancel_command_stops_a_busy_cell(one)
-    assert one.errors == []
 
 
 def the_cancel_command_stops_a_busy_cell(one: Any) -> None:

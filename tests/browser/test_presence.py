@@ -60,10 +60,10 @@ def change_kernel(one: Any, name: str) -> None:
 
 
 def test_kernels_with_nothing_to_show(lab_in_use: OpenLab, server: Any) -> None:
-    """Another version, an unreadable frame, another language, no kernel, no notebook."""
+    """Another version, Cellmill unloaded, an unreadable frame, another language, no kernel, no notebook."""
     install_echo(server.jupyter_path)
     send = "from comm import create_comm\ncreate_comm(target_name='x').send({'cellmill': %s, 'kind': 'snapshot'})"
-    one = lab_in_use(send % 99, send % 0, send % 1, LOAD)
+    one = lab_in_use(send % 99, send % 0, send % 1, LOAD, "%unload_ext cellmill")
     one.open_panel()
     one.wait_panel("d.presence === 'absent'")
     assert "%load_ext cellmill" in text(one)
@@ -75,6 +75,10 @@ def test_kernels_with_nothing_to_show(lab_in_use: OpenLab, server: Any) -> None:
     assert "Restart the kernel" in text(one)
     one.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
     one.wait_panel("d.presence === 'absent'")
+    one.run_cell(3)
+    one.wait_panel("d.presence === 'loaded'")
+    one.run_cell(4)
+    one.wait_panel("d.presence === 'absent'")  # it has said goodbye
     one.run_cell(3)
     one.wait_panel("d.presence === 'loaded'")
     one.run_cell(2)

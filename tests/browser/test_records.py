@@ -26,24 +26,20 @@ def test_a_record_opens_from_the_file_browser(lab_in_use: OpenLab, server: Any, 
     one = lab_in_use("1 + 1")
     one.command("filebrowser:open-path", path="kept")
     page = one.page
+    set_theme(one, "dark")
     page.locator(".jp-DirListing-item", has_text=path.name).dblclick()
     replay = page.frame_locator(f"iframe[title='Replay of kept/{path.name}']")
     replay.get_by_role("slider").wait_for()
     replay.get_by_text("500").first.wait_for()
-    one.picture("record-light")
-    page.get_by_role("tab", name=path.name).locator(".lm-TabBar-tabCloseIcon").click()
-    set_theme(one, "dark")
-    page.locator(".jp-DirListing-item", has_text=path.name).dblclick()
-    replay.get_by_role("slider").wait_for()
     assert (
         replay.locator("body").evaluate("body => getComputedStyle(body).backgroundColor") == "rgb(17, 17, 17)"
     )
     one.picture("record-dark")
-    set_theme(one, "light")
+    page.get_by_role("tab", name=path.name).locator(".lm-TabBar-tabCloseIcon").click()
     page.locator(".jp-DirListing-item", has_text="cut.cellmill").dblclick()
     told = page.locator(".cellmill-record [role='alert']")
     told.wait_for()
     assert "This record cannot be shown" in told.inner_text()
-    one.picture("record-refused-light")
+    one.picture("record-refused-dark")
     assert [session["path"] for session in server.get("api/sessions") if "kept/" in session["path"]] == []
     assert one.errors == []

@@ -72,11 +72,15 @@ def load_without_kernel(one: Any) -> None:
 
 
 def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    one = lab_in_use(LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "%unload_ext cellmill")
+    panel = "%dashboard\nprint('after', 'it')"
+    one = lab_in_use(
+        LOAD, DEFINE, "%dashboard --inline", run_gated(tmp_path, 60), "%unload_ext cellmill", panel
+    )
     page = one.page
     for index in (0, 1):
         one.run_cell(index)
     one.wait_output(0, "loaded now")
+    the_magic_shows_the_panel_until_one_is_made(one, 5)
     one.run_cell(2)
     wait_inline(one, "d.presence === 'loaded'")
     replace_while_drawn(one, 2)
@@ -106,19 +110,22 @@ def test_live_and_obeyed_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) 
     assert one.errors == []
 
 
+def the_magic_shows_the_panel_until_one_is_made(one: Any, cell: int) -> None:
+    one.run_cell(cell)
+    one.wait_output(cell, "after it")
+    one.page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
+    assert one.page.locator(".cellmill-inline").count() == 0
+    one.page.evaluate("() => window.jupyterapp.shell.collapseRight()")
+
+
+@pytest.mark.long  # tests/browser/test_cells.py has the past of a run in the panel, which draws the same
 def test_made_after_the_run_it_shows_the_run_from_its_begin(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    """Until one is made, the magic shows the panel."""
     open_doors(tmp_path, "first", "second")
-    cells = (LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard\nprint('after', 'it')", "%dashboard --inline")
-    one = lab_in_use(*cells)
+    one = lab_in_use(LOAD, DEFINE, run_gated(tmp_path, 60), "%dashboard --inline")
     for index in (0, 1, 2):
         one.run_cell(index)
     one.wait_output(2, "gathered 60")
     one.run_cell(3)
-    one.wait_output(3, "after it")
-    one.page.wait_for_selector("#cellmill-panel .cellmill-dashboard", state="visible")
-    assert one.page.locator(".cellmill-inline").count() == 0
-    one.run_cell(4)
     wait_inline(one, "d.presence === 'live' && d.done === 60 && d.total === 60 && d.failed === 1")
     root = one.page.locator(ROOT)
     root.locator(".cellmill-window[aria-pressed='true']").get_by_text("Whole run").wait_for()

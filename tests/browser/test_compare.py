@@ -1,4 +1,4 @@
-"""Two runs are compared in the panel's tab Runs."""
+"""Runs in the panel: two beside each other, and what came from the cache instead of a task."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.page_cells import badge
+from tests.browser.test_widths import CUT
+from tests.browser.test_workers import widen
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -16,6 +19,12 @@ def dock(x):
     time.sleep({seconds})
     return x
 """
+CACHED = (
+    "%%parallel --memo\ndef score(x):\n    return x * x\nprint('defined', 'now')",
+    "print('sum', sum(score.map(range(5))))",
+    "print('sum', sum(score.map(range(8))))",
+    "print('sum', sum(score.map(range(8))), score(2).result())",
+)
 RUN = "print('all', len(list(dock.map(range(12), chunksize=1))))"
 
 
@@ -35,7 +44,7 @@ def figures(table: Any) -> dict[str, list[str]]:
 
 
 def test_two_runs_beside_each_other(lab_in_use: OpenLab) -> None:
-    one = lab_in_use(LOAD, DEFINE.format(seconds=0.02), RUN, DEFINE.format(seconds=0.06), RUN)
+    one = lab_in_use(LOAD, DEFINE.format(seconds=0.02), RUN, DEFINE.format(seconds=0.06), RUN, *CACHED)
     page = one.page
     one.open_panel()
     for cell in range(3):
@@ -75,4 +84,26 @@ def test_two_runs_beside_each_other(lab_in_use: OpenLab) -> None:
     sentence.get_by_text("x faster per task (95 % interval").wait_for()
     page.get_by_label("Second run", exact=True).select_option("")
     compare.locator(".cellmill-compare-result").wait_for(state="hidden")
+    what_came_from_the_cache(one, 5)
     assert not one.errors
+
+
+def what_came_from_the_cache(one: Any, first: int) -> None:
+    """It is told beside the tasks: in the badge of the cell, the list of runs, and the journey."""
+    for at, said in enumerate(("defined now", "sum 30", "sum 140", "sum 140 4")):
+        one.run_cell(first + at)
+        one.wait_output(first + at, said)
+    assert "3 of 3 done, 5 from the cache" in (badge(one.page, first + 2).get_attribute("aria-label") or "")
+    badge(one.page, first + 3).get_by_text("+9").wait_for()
+    runs = one.page.locator(f"{PANEL} .cellmill-history-outcome")
+    runs.get_by_text("3 done, 5 from the cache").wait_for()
+    runs.get_by_text("0 done, 8 from the cache").wait_for()
+    widen(one, 300)
+    for tab in ("runs", "journey"):
+        one.page.locator(f'{PANEL} [data-tab="{tab}"]').click()
+        assert one.page.evaluate(CUT, PANEL) == []
+        one.picture(f"hits-{tab}-light")
+        one.picture(f"hits-{tab}-dark", dark=True)
+    assert one.page.locator(f"{PANEL} .cellmill-run").count() == 0  # nothing goes on
+    found = one.page.locator(f"{PANEL} .cellmill-hits")
+    found.get_by_text("From the cache, without a task: score").wait_for()

@@ -44,9 +44,16 @@ def fail(kind, gate):
 USE = "import cellmill\nprint('folds', [(fold.type, fold.total, len(fold)) for fold in cellmill.failures()])"
 
 
+def run_kinds(gates: list[Path]) -> str:
+    """Calls that fail once their gates are open."""
+    calls = [("A", 0)] * 3 + [("B", 0)] + [("B", 1)] * 5 + [("C", 2)] * 38 + [("A", 3)] * 2
+    named = [(kind, str(gates[number])) for kind, number in calls]
+    return f"calls = [fail(*each) for each in {named!r}]\nprint('all', len(calls))"
+
+
 def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    one = lab_in_use(LOAD, define(gate), RUN, USE)
+    gate, gates = tmp_path / "gate", [tmp_path / str(number) for number in range(4)]
+    one = lab_in_use(LOAD, define(gate), RUN, USE, KINDS, run_kinds(gates))
     page = one.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     one.open_panel()
@@ -111,50 +118,46 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     # The same without the panel.
     one.run_cell(3)
     page.get_by_text("folds [('ValueError', 12, 12)]").wait_for()
+    lines_stay_in_their_place_as_failures_arrive(one, gates)
     assert one.errors == []
 
 
-def test_lines_stay_in_their_place_as_failures_arrive(lab_in_use: OpenLab, tmp_path: Path) -> None:
+def lines_stay_in_their_place_as_failures_arrive(one: Any, gates: list[Path]) -> None:
     """What a person is about to press does not move, whichever kind grows or comes."""
-    gates = [tmp_path / str(number) for number in range(4)]
-    calls = [("A", 0)] * 3 + [("B", 0)] + [("B", 1)] * 5 + [("C", 2)] * 38 + [("A", 3)] * 2
-    named = [(kind, str(gates[number])) for kind, number in calls]
-    one = lab_in_use(LOAD, KINDS, f"calls = [fail(*each) for each in {named!r}]\nprint('all', len(calls))")
     page = one.page
-    one.open_panel()
-    one.run_cell(0)
-    one.wait_output(0, "loaded now")
-    one.run_cell(1)
-    one.run_cell(2)
-    one.wait_output(2, "all 49")
+    one.run_cell(5)  # the debugger has a cell of its own above
+    one.run_cell(6)
+    one.wait_output(6, "all 49")
     lines = page.locator(f"{PANEL} .cellmill-failure")
 
     def wait_lines(**counts: int) -> None:
-        """Wait until the lines say so of these kinds, in this order."""
+        """Wait until the lines say so of these kinds, in this order, below that of the failures before."""
+        texts = [["12 ×", "measure"], *([f"{n} ×", kind] for kind, n in counts.items())]
         page.wait_for_function(
             """([selector, texts]) => {
                 const lines = [...document.querySelectorAll(selector)].map(each => each.innerText);
                 return lines.length === texts.length
                     && lines.every((line, at) => texts[at].every(text => line.includes(text)));
             }""",
-            arg=[f"{PANEL} .cellmill-failure", [[f"{n} ×", kind] for kind, n in counts.items()]],
+            arg=[f"{PANEL} .cellmill-failure", texts],
         )
 
     gates[0].touch()
     one.wait_panel("d.failed === 4")
     page.get_by_role("button", name="4 tasks failed").click()
-    lines.nth(1).wait_for()
+    lines.nth(2).wait_for()
     first = {"ValueError": 3, "KeyError": 1}
-    if "KeyError" in lines.nth(0).inner_text():
+    if "KeyError" in lines.nth(1).inner_text():
         first = {"KeyError": 1, "ValueError": 3}
     wait_lines(**first)
     gates[1].touch()  # one line becomes the larger one, and the newest
     wait_lines(**(first | {"KeyError": 6}))
 
-    at = list(first).index("KeyError")
+    at = 1 + list(first).index("KeyError")
     lines.nth(at).click()
     copy = page.locator(FOLD).get_by_role("button", name="Copy arguments")
     copy.scroll_into_view_if_needed()
+    copy.evaluate("one => { for (; one !== null; one = one.parentElement) one.scrollTop = 0; }")
     before = copy.bounding_box()
     gates[2].touch()  # another line comes, above what is open
     wait_lines(**(first | {"KeyError": 6, "OSError": 38}))

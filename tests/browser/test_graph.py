@@ -189,7 +189,8 @@ def widen(lab: Lab, width: int) -> None:
 
 
 def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path) -> None:
-    one = lab_in_use(SETUP, WORK, "%cellmill record stop", MANY, HUGE, NONE)
+    ended = "print('all', len([f.exception() for f in rest]))"
+    one = lab_in_use(SETUP, WORK, "%cellmill record stop", MANY, HUGE, NONE, DOTS, ended)
     root = one.server.root
     (root / "gate").unlink(missing_ok=True)
     one.open_panel()
@@ -259,6 +260,9 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.wait_output(5, "none 1")
     one.page.locator("#cellmill-panel").get_by_text("f(g(x))").wait_for()
     one.picture("graph-empty-dark", dark=True)
+    (root / "gate").unlink()
+    one.run_cell(6)
+    each_dot_has_the_colour_of_its_task(one)
     assert not one.errors
 
 
@@ -408,14 +412,8 @@ def by_pointer(one: Lab) -> None:
     one.page.locator("#cellmill-panel").get_by_role("button", name="Show the whole graph").click()
 
 
-def test_each_dot_has_the_colour_of_its_task(lab_in_use: Callable[..., Lab]) -> None:
-    one = lab_in_use(SETUP, DOTS, "print('all', len([f.exception() for f in rest]))")
-    (one.server.root / "gate").unlink(missing_ok=True)
-    one.open_panel()
-    one.run_cell(0)
-    widen(one, 640)
-    one.run_cell(1)
-    choose(one, "graph")
+def each_dot_has_the_colour_of_its_task(one: Lab) -> None:
+    one.page.locator(".cellmill-graph-longest input").uncheck()  # others are faint
     told = ("waiting 10", "queued 8", "running 2", "done 156", "failed 4", "input failed 4")
     wanted = {"waiting": 10, "queued": 8, "running": 2, "done": 156, "failed": 4, "skipped": 4}
     none = {"cancelled": 0, "lost": 0}
@@ -427,8 +425,8 @@ def test_each_dot_has_the_colour_of_its_task(lab_in_use: Callable[..., Lab]) -> 
         assert one.page.evaluate(AREAS) == {**wanted, **none}
         one.picture(f"graph-dots-{theme.split()[1].lower()}")
     (one.server.root / "gate").touch()
-    one.run_cell(2)
-    one.wait_output(2, "all 90")
+    one.run_cell(7)
+    one.wait_output(7, "all 90")
     graph(one, "words.includes('done 176')")
     steady_picture(one)
     assert one.page.evaluate(AREAS) == {"done": 176, "failed": 4, "skipped": 4} | dict.fromkeys(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 OpenLab = Callable[..., Any]
 OUTPUT = "#cellmill-panel .cellmill-page-output"
 LATE = """import asyncio, pathlib
@@ -37,6 +39,7 @@ NOTE_OPENED = """() => {
 }"""
 
 
+@pytest.mark.long  # subshells are seldom late; tests/browser/test_output.py has the tab of a page that has one
 def test_what_the_page_asks_is_answered_while_a_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
     subshell, end = tmp_path / "subshell", tmp_path / "end"
     one = lab_in_use(LATE.format(gate=str(subshell)), RUN.format(gate=str(end)), LISTENERS)

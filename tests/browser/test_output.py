@@ -1,4 +1,6 @@
-"""The tab Output: what tasks print, as it comes, by task and worker; searched, filtered, and of one run."""
+"""What tasks print: in the tab Output as it comes, by task and worker, searched, filtered, and of one run; and folded
+under the bar of its cell, open at a click, while more comes and in the saved notebook.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +43,15 @@ def run(gate: Path) -> str:
     )
 
 
+TALK = """%%parallel
+def talk(i):
+    import os, time
+    while i >= 30 and not os.path.exists({door!r}): time.sleep(0.01)
+    print('line', i)
+    while i == 59 and not os.path.exists({last!r}): time.sleep(0.01)
+print('defined', 'all')"""
+
+
 LINES = f"""[...document.querySelectorAll('{OUTPUT} li.cellmill-output-line')].map(item => {{
     const [time, task, worker, text] = [...item.children].map(each => each.textContent);
     return {{ time, task, worker, text, stream: item.dataset.stream }};
@@ -58,9 +69,10 @@ def wait_lines(page: Any, condition: str) -> None:
 
 def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    one = lab_in_use(
-        LOAD, DEFINE, run(gate), "print('mapped', len(list(fit.map(range(8)))))", "done = chat(7).result()"
-    )
+    talk = TALK.format(door=str(tmp_path / "door"), last=str(tmp_path / "last"))
+    talked = "r = list(talk.map(range(60), chunksize=1))\nprint('read', 'all')"
+    mapped = "print('mapped', len(list(fit.map(range(8)))))"
+    one = lab_in_use(LOAD, DEFINE, run(gate), mapped, "done = chat(7).result()", talk, talked)
     page = one.page
     one.open_panel()
     for cell in range(3):
@@ -126,4 +138,27 @@ def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: 
     page.get_by_role("button", name="Show more").click()
     wait_lines(page, "l.length === 330 && l.at(-1).text === 'call 7 line 3999'")
     one.picture("output-dark", dark=True)
+    lines_under_the_bar(one, tmp_path, 6)
     assert one.errors == []
+
+
+def lines_under_the_bar(one: Any, folder: Path, cell: int) -> None:
+    area = one.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-OutputArea")
+    one.run_cell(cell - 1)
+    one.wait_output(cell - 1, "defined all")
+    one.run_cell(cell)
+    area.get_by_text("30 lines printed by 30 calls of talk").click()
+    area.locator("pre:has-text('line 29')").last.wait_for()
+    (folder / "door").touch()
+    area.get_by_text("60 lines printed by 60 calls of talk").wait_for()
+    assert area.locator("pre:has-text('line 58')").last.is_visible()  # it has stayed open
+    (folder / "last").touch()
+    one.wait_output(cell, "read all")
+    area.locator("summary").wait_for()
+    one.save()
+    one.reopen()
+    area.locator("summary").wait_for()
+    assert not area.get_by_text("line 45").is_visible()
+    area.locator("summary").click()
+    assert area.get_by_text("line 45").is_visible()
+    assert "talk 45" in area.locator("details").inner_text()

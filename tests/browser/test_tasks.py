@@ -58,12 +58,19 @@ def choose_tab(page: Any) -> None:
     page.locator('#cellmill-panel [data-tab="tasks"]').click()
 
 
-def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    one = lab_in_use(
-        LOAD, DEFINE, "results = list(check.map(range(60), return_exceptions=True))\nprint('mapped', 60)"
-    )
-    page = one.page
+def test_tasks_are_found_looked_at_run_again_and_controlled(lab_in_use: OpenLab, tmp_path: Path) -> None:
+    mapped = "results = list(check.map(range(60), return_exceptions=True))\nprint('mapped', 60)"
+    one = lab_in_use(LOAD, DEFINE, mapped, DEFINE_HOLD, run_held(tmp_path))
     one.open_panel()
+    they_are_found_and_looked_at(one)
+    one_is_run_again_and_debugged(one)
+    another_tab_names_one(one)
+    one_is_controlled_while_the_cell_runs(one, tmp_path)
+    assert one.errors == []
+
+
+def they_are_found_and_looked_at(one: Any) -> None:
+    page = one.page
     for cell, words in enumerate(("loaded now", None, "mapped 60")):
         one.run_cell(cell)
         if words:
@@ -97,7 +104,11 @@ def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: 
     assert page.locator("#cellmill-panel img").count() == 0
     assert page.evaluate("() => window.hacked") is None
     one.picture("tasks-detail-light")
-    # the call again: it fails again, in a task of its own, and the table counts one more
+
+
+def one_is_run_again_and_debugged(one: Any) -> None:
+    """The call again: it fails again, in a task of its own, and the table counts one more."""
+    page = one.page
     before = page.locator(DETAIL).get_attribute("data-task")
     page.locator('[data-act="rerun"]').click()
     one.wait_panel("d.failed === 7 || d.total === 1")
@@ -117,7 +128,10 @@ def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: 
     page.locator(".jp-Stdin-input").last.fill("q")
     page.keyboard.press("Enter")
     page.get_by_text("debugged", exact=True).wait_for()
-    # another tab names a task
+
+
+def another_tab_names_one(one: Any) -> None:
+    page = one.page
     task = page.locator(TABLE).first.get_attribute("data-task")
     page.locator('#cellmill-panel [data-tab="workers"]').click()
     page.evaluate(
@@ -128,21 +142,19 @@ def test_tasks_are_found_looked_at_and_run_again(lab_in_use: OpenLab, tmp_path: 
     page.wait_for_function(f"task => document.querySelector('{DETAIL}').dataset.task === task", arg=task)
     assert page.locator('[data-tab="tasks"]').get_attribute("aria-selected") == "true"
     page.keyboard.press("Escape")
-    assert one.errors == []
 
 
-def test_control_of_one_task_while_the_cell_runs(lab_in_use: OpenLab, tmp_path: Path) -> None:
-    one = lab_in_use(LOAD, DEFINE_HOLD, run_held(tmp_path))
+def one_is_controlled_while_the_cell_runs(one: Any, gate: Path) -> None:
     page = one.page
-    one.open_panel()
-    one.run_cell(0)
-    one.wait_output(0, "loaded now")
-    one.run_cell(1)
-    one.run_cell(2)
+    page.get_by_role("searchbox", name="Search tasks").fill("")
+    page.locator('[data-filter="failed"]').click()
+    one.run_cell(3)
+    one.run_cell(5)  # the debugger has a cell of its own above
     one.wait_panel("d.running === 2 && d.queued === 4")
-    choose_tab(page)
-    wait_rows(page, "r.filter(row => row.state === 'running').length === 2 && r.length === 6")
+    page.locator('[data-filter="running"]').click()
     page.locator('[data-filter="waiting"]').click()
+    wait_rows(page, "r.filter(row => row.state === 'running').length === 2 && r.length === 6")
+    page.locator('[data-filter="running"]').click()
     wait_rows(page, "r.length === 4")
     # the priority of all that a run has not begun, and of one task
     page.get_by_role("button", name="Raise the priority of hold").click()
@@ -171,7 +183,6 @@ def test_control_of_one_task_while_the_cell_runs(lab_in_use: OpenLab, tmp_path: 
     one.wait_panel("d.cancelled === 2")
     one.picture("tasks-stopped-dark", dark=True)
     page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
-    (tmp_path / "a").touch()
-    (tmp_path / "b").touch()
-    one.wait_output(2, "all 6")
-    assert one.errors == []
+    (gate / "a").touch()
+    (gate / "b").touch()
+    one.wait_output(5, "all 6")

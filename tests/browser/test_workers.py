@@ -60,11 +60,10 @@ def test_workers_of_dask(lab_in_use: OpenLab, tmp_path: Path) -> None:
     assert len(set(addresses)) == 4
     assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
     the_dashboard_is_linked(one)
-    for width, theme in ((620, "light"), (300, "light"), (300, "dark")):
-        widen(one, width)
-        one.set_theme(theme)
-        assert grave_findings(one.page, PAGE) == []
-        one.picture(f"workers-dask-{width}-{theme}")
+    one.picture("workers-dask-light")
+    widen(one, 300)
+    one.picture("workers-dask-300-dark", dark=True)
+    assert grave_findings(one.page, PAGE) == []  # `tests.browser.test_widths` has the dark theme
     the_strips_are_of_these_workers(one)
     gate.touch()
     one.wait_output(1, "got 3")

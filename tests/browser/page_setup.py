@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 TRIES = 3
-SETTING = """async ([key, value]) => {
+SETTING = """async ([key, value, plugin]) => {
     const services = window.jupyterapp.pluginRegistry._services;
     const token = [...services.keys()].find(one => one.name.endsWith(':ISettingRegistry'));
     const registry = await window.jupyterapp.resolveRequiredService(token);
-    await registry.set('cellmill:plugin', key, value);
+    await registry.set(plugin, key, value);
 }"""
 
 
-def set_setting(one: Any, key: str, value: object) -> None:
-    """Change one of the extension's settings, which the server keeps for all tests, and wait until it holds."""
-    one.page.evaluate(SETTING, [key, value])
+def set_setting(one: Any, key: str, value: object, plugin: str = "cellmill:plugin") -> None:
+    """Change one of a plugin's settings, which the server keeps for all tests, and wait until it holds."""
+    one.page.evaluate(SETTING, [key, value, plugin])
 
 
 def set_theme(one: Any, theme: str) -> None:

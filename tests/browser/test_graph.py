@@ -51,8 +51,8 @@ for _ in range(20):
 print("grid", sum(f.result() for f in grid) > 0)
 """
 HUGE = """
-chain = [load("x") for _ in range(2500)]
-more = [align(one) for one in [load("") for _ in range(2500)]]
+chain = [load("x") for _ in range(1000)]
+more = [align(one) for one in [load("") for _ in range(1000)]]
 print("huge", sum(report(one).result() for one in chain + more))
 """
 NONE = """
@@ -247,7 +247,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     one.picture("graph-longest-dark", dark=True)
     one.run_cell(4)
     one.wait_output(4, "huge")
-    graph(one, "g.folded === 'true' && g.tasks === '12500' && words.includes('done 12,500')")
+    graph(one, "g.folded === 'true' && g.tasks === '5000' && words.includes('done 5,000')")
     one.picture("graph-folded-dark", dark=True)
     choose(one, "workers")
     one.picture("workers-dark-wide", dark=True)

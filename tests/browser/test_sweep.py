@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.browser.test_widget import load_without_kernel
+from tests.browser.page_setup import set_setting
+from tests.browser.test_widget import name_no_kernel
 
 OpenLab = Callable[..., Any]
 BOX = ".jp-OutputArea .cellmill-sweep-box"
@@ -38,6 +39,17 @@ def wait_points(one: Any, count: int) -> None:
     one.page.wait_for_function(
         "([plot, count]) => document.querySelector(plot)?.dataset.points === String(count)", arg=[PLOT, count]
     )
+
+
+def open_without_kernel(one: Any) -> None:
+    """Close the notebook, and open what is saved of it; in a page of its own: `test_widget.load_without_kernel`."""
+    page = one.page
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
+    page.locator(".jp-Notebook").wait_for(state="detached")
+    name_no_kernel(one)
+    set_setting(one, "autoStartDefaultKernel", False, "@jupyterlab/notebook-extension:tracker")
+    one.command("docmanager:open", path=one.name)
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
 
 
 def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab, tmp_path: Path) -> None:
@@ -99,7 +111,7 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     one.save()
     assert (one.server.root / one.name).stat().st_size < 100_000  # no library is saved with it
     page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    load_without_kernel(one)
+    open_without_kernel(one)
     still = page.locator(".cellmill-still")
     still.locator("img[src^='data:image/svg+xml']").wait_for()
     assert (

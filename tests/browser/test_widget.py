@@ -56,17 +56,22 @@ def replace_while_drawn(one: Any, index: int) -> None:
     one.page.evaluate("() => window.successor.renderer.dispose()")
 
 
+def name_no_kernel(one: Any) -> None:
+    """Let the notebook name a kernel that is not there, as one that another user ran may."""
+    path = one.server.root / one.name
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
+    nbformat.write(notebook, path)
+
+
 def load_without_kernel(one: Any) -> None:
-    """Open the notebook with no kernel, as one that another user ran."""
+    """Load the page anew, with the notebook and no kernel."""
     url = f"{one.server.url}/lab/workspaces/{one.workspace}-2/tree/{one.name}?token={one.server.token}&reset"
     settings = one.server.root.parent / "jupyter_config_dir" / "lab" / "user-settings" / "@jupyterlab"
     chosen = settings / "notebook-extension" / "tracker.jupyterlab-settings"
     chosen.parent.mkdir(parents=True, exist_ok=True)
     chosen.write_text('{"autoStartDefaultKernel": false}')
-    path = one.server.root / one.name
-    notebook = nbformat.read(path, as_version=4)
-    notebook.metadata["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
-    nbformat.write(notebook, path)
+    name_no_kernel(one)
     one.page.goto(url)
     one.page.wait_for_selector(".jp-Notebook .jp-Cell")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -41,6 +42,12 @@ def fail(kind, gate):
         time.sleep(0.01)
     raise {'A': ValueError, 'B': KeyError, 'C': OSError}[kind](f'kind {kind}')
 """
+# So that the browser keeps a part in its place that is above the lines.
+SCROLL_A_LITTLE = """one => {
+    for (; one !== null; one = one.parentElement) {
+        if (/auto|scroll/.test(getComputedStyle(one).overflowY)) one.scrollTop = 10;
+    }
+}"""
 USE = "import cellmill\nprint('folds', [(fold.type, fold.total, len(fold)) for fold in cellmill.failures()])"
 
 
@@ -70,9 +77,7 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     line.focus()
     page.keyboard.press("Enter")
     fold = page.locator(f"{PANEL} .cellmill-failure")
-    page.wait_for_function(
-        f"() => document.activeElement === document.querySelector('{PANEL} .cellmill-failure')"
-    )
+    wait_until(page, f"() => document.activeElement === document.querySelector('{PANEL} .cellmill-failure')")
     assert fold.count() == 1
     page.keyboard.press("Enter")
     page.locator(f"{FOLD} .cellmill-fold-count").get_by_text("First 8 of 12 calls").wait_for()
@@ -98,7 +103,7 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     page.locator(".jp-Stdin-input").last.fill("p 'sample', sample, tag")
     page.keyboard.press("Enter")
     page.get_by_text("('sample', 113, \"it's\")").wait_for()
-    page.wait_for_function("() => [...document.querySelectorAll('.jp-Stdin-input')].at(-1)?.value === ''")
+    wait_until(page, "() => [...document.querySelectorAll('.jp-Stdin-input')].at(-1)?.value === ''")
     page.locator(".jp-Stdin-input").last.fill("q")
     page.keyboard.press("Enter")
     page.get_by_text("debugged", exact=True).wait_for()
@@ -107,9 +112,10 @@ def test_failures_are_seen_copied_debugged_and_made_again(lab_in_use: OpenLab, t
     gate.touch()
     page.get_by_role("button", name="Retry these 12").click()
     page.locator(FOLD).get_by_text("12 calls were submitted again").wait_for()
-    page.wait_for_function(
+    wait_until(
+        page,
         f"""() => [...document.querySelectorAll('{FOLD} .cellmill-fold-again')]
-            .filter(each => each.textContent === 'again: done').length === 12"""
+            .filter(each => each.textContent === 'again: done').length === 12""",
     )
     assert page.locator(FOLD).get_by_role("button", name="Retry", exact=True).is_disabled()
     assert grave_findings(page, PANEL) == []
@@ -133,7 +139,8 @@ def lines_stay_in_their_place_as_failures_arrive(one: Any, gates: list[Path]) ->
     def wait_lines(**counts: int) -> None:
         """Wait until the lines say so of these kinds, in this order, below that of the failures before."""
         texts = [["12 ×", "measure"], *([f"{n} ×", kind] for kind, n in counts.items())]
-        page.wait_for_function(
+        wait_until(
+            page,
             """([selector, texts]) => {
                 const lines = [...document.querySelectorAll(selector)].map(each => each.innerText);
                 return lines.length === texts.length
@@ -157,7 +164,7 @@ def lines_stay_in_their_place_as_failures_arrive(one: Any, gates: list[Path]) ->
     lines.nth(at).click()
     copy = page.locator(FOLD).get_by_role("button", name="Copy arguments")
     copy.scroll_into_view_if_needed()
-    copy.evaluate("one => { for (; one !== null; one = one.parentElement) one.scrollTop = 0; }")
+    copy.evaluate(SCROLL_A_LITTLE)
     before = copy.bounding_box()
     gates[2].touch()  # another line comes, above what is open
     wait_lines(**(first | {"KeyError": 6, "OSError": 38}))

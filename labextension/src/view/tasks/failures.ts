@@ -22,8 +22,8 @@ export class FailuresView {
    */
   draw(arrived: readonly FailureGroup[], chosen: number | null): void {
     const groups = inOrder(arrived, this._groups);
-    const before =
-      chosen !== null && groups.length !== this._groups.length ? this._list.offsetHeight : null;
+    const release =
+      chosen !== null && groups.length !== this._groups.length ? keepBelow(this._list) : null;
     this._list.hidden = groups.length === 0;
     while (this._list.children.length > groups.length) {
       this._list.lastElementChild?.remove();
@@ -42,9 +42,7 @@ export class FailuresView {
       head?.setAttribute('title', this._trans.__('%1: list these tasks', group.message));
       head?.setAttribute('aria-pressed', String(group.id !== null && group.id === chosen));
     });
-    if (before !== null) {
-      keepBelow(this._list, this._list.offsetHeight - before);
-    }
+    release?.();
     this.focus(this._wanted);
   }
 
@@ -94,13 +92,23 @@ function keyOf({ id, type, function: name, message }: FailureGroup): string {
   return id === null ? `${type} ${name} ${message}` : String(id);
 }
 
-/** Scroll what an element is in by what it has grown. Browsers do so themselves, but not where nothing is scrolled yet. */
-function keepBelow(element: HTMLElement, pixels: number): void {
+/**
+ * Keep what is below an element in its place: the function that is returned scrolls by what the element has grown.
+ * Browsers keep the topmost part that is seen in its place, which may be above the element.
+ */
+function keepBelow(element: HTMLElement): () => void {
   let parent = element.parentElement;
   while (parent !== null && !/auto|scroll/.test(getComputedStyle(parent).overflowY)) {
     parent = parent.parentElement;
   }
-  if (parent?.scrollTop === 0) {
-    parent.scrollTop = pixels;
+  const scroller = parent;
+  if (scroller === null) {
+    return () => undefined;
   }
+  const before = element.offsetHeight;
+  scroller.style.overflowAnchor = 'none';
+  return () => {
+    scroller.scrollTop += element.offsetHeight - before;
+    scroller.style.overflowAnchor = '';
+  };
 }

@@ -83,6 +83,11 @@ class Server:
         return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=seconds))
 
 
+def wait_until(page: Page, function: str, arg: object = None, timeout: float | None = None) -> None:
+    """Wait until a JavaScript function returns what is true, or an expression is."""
+    page.wait_for_function(function, arg=arg, timeout=timeout, polling=EVERY_MS)
+
+
 class Lab:
     """One page with a notebook in front."""
 
@@ -173,11 +178,11 @@ class Lab:
         return self.page
 
     def wait_kernel(self, status: str) -> None:
-        self.page.wait_for_function(
+        wait_until(
+            self.page,
             """status =>
                 window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === status""",
             arg=status,
-            polling=EVERY_MS,
         )
 
     def command(self, name: str, **arguments: object) -> None:
@@ -228,7 +233,8 @@ class Lab:
 
     def wait_panel(self, condition: str) -> None:
         """Wait until a JavaScript expression over the panel's numbers `d` holds."""
-        self.page.wait_for_function(
+        wait_until(
+            self.page,
             f"""() => {{
                 const root = document.querySelector('#cellmill-panel .cellmill-dashboard');
                 if (root === null) return false;
@@ -236,7 +242,6 @@ class Lab:
                 const d = Object.fromEntries(Object.entries(root.dataset).map(([k, v]) => [k, number(v)]));
                 return {condition};
             }}""",
-            polling=EVERY_MS,
         )
 
     def picture(self, name: str, *, dark: bool = False) -> None:

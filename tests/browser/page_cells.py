@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.browser.lab_page import wait_until
+
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
 DEFINE = """
 %%parallel
@@ -21,6 +23,8 @@ def work(x, gate=""):
 # likes.
 STOP_CLOCK = """
 from cellmill.views import comm
+
+from tests.browser.lab_page import wait_until
 listeners = comm.publisher()._listeners
 listeners._clock = lambda: 0.0
 """
@@ -52,12 +56,13 @@ def badge(page: Any, cell: int) -> Any:
 
 def wait_badge(page: Any, cell: int, condition: str) -> None:
     """Wait until a JavaScript expression over the badge's data `d` holds."""
-    page.wait_for_function(
+    wait_until(
+        page,
         f"""() => {{
             const cell = document.querySelectorAll('.jp-Notebook .jp-Cell')[{cell}];
             const d = cell?.querySelector('.cellmill-badge')?.dataset;
             return d !== undefined && ({condition});
-        }}"""
+        }}""",
     )
 
 
@@ -69,11 +74,12 @@ def what_happened_before_is_still_there(one: Any) -> None:
     one.page.locator("#cellmill-panel .cellmill-window[aria-pressed='true']").get_by_text(
         "Whole run"
     ).wait_for()
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         """() => {
             const plot = document.querySelector('#cellmill-panel .cellmill-chart-queued .cellmill-chart-plot');
             const queued = plot?.drawn?.[1] ?? [];
             return queued.slice(2).every(value => value !== null) && Math.max(...queued) >= 18 && queued.at(-1) === 0;
-        }"""
+        }""",
     )
     one.picture("now-after-reload-light")

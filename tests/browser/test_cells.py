@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
-from tests.browser.lab_page import EVERY_MS
+from tests.browser.lab_page import wait_until
 from tests.browser.page_cells import (
     COUNT_VIEWS,
     DEFINE,
@@ -88,12 +88,13 @@ def from_the_badge_to_the_panel_and_back(one: Any) -> None:
     page.locator(f'{PANEL} [data-tab="runs"]').click()
     runs = page.locator(f"{PANEL} .cellmill-history-run")
     runs.filter(has_text="16 done, 4 failed").locator(".cellmill-to-cell").click()
-    page.wait_for_function("() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
-    page.wait_for_function(
+    wait_until(page, "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
+    wait_until(
+        page,
         """() => {
             const cell = document.querySelectorAll('.jp-Notebook .jp-Cell')[2].getBoundingClientRect();
             return cell.top >= 0 && cell.bottom <= window.innerHeight;
-        }"""
+        }""",
     )
     assert page.locator(f"{PANEL} .cellmill-scope .cellmill-to-cell").is_visible()
 
@@ -106,7 +107,7 @@ def what_was_over_is_there_again(one: Any) -> None:
     choose(page, "20 tasks")
     one.wait_panel("d.run !== 'all' && d.total === 20 && d.done === 20 && d.failed === 4")
     page.locator(f'{PANEL} [data-tab="map"]').click()
-    page.wait_for_function(f"() => document.querySelector('{PANEL} .cellmill-map')?.dataset.failed === '4'")
+    wait_until(page, f"() => document.querySelector('{PANEL} .cellmill-map')?.dataset.failed === '4'")
     page.locator(".jp-Notebook .jp-Cell").nth(1).locator(".cm-line").last.click()
     page.keyboard.type(" # edited")
     underlined(page).first.wait_for(state="detached")
@@ -118,7 +119,7 @@ def who_looks_elsewhere_is_notified(one: Any, gate: Path) -> None:
     set_setting(one, "notifyAfter", 0.0001)
     page.evaluate(f"() => {{ {NOTIFICATIONS} {PERMITTED} window.away = true; }}")
     gate.touch()
-    page.wait_for_function("() => window.told.length === 1", polling=EVERY_MS)
+    wait_until(page, "() => window.told.length === 1")
     title, body = page.evaluate("() => [window.told[0].title, window.told[0].body]")
     assert title.endswith("In[4]: failed")
     assert body.startswith("24 of 24 done, 4 failed, took ")

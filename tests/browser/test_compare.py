@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 from tests.browser.page_cells import badge
 from tests.browser.test_widths import CUT
 from tests.browser.test_workers import widen
@@ -60,7 +61,7 @@ def test_two_runs_beside_each_other(lab_in_use: OpenLab) -> None:
     one.run_cell(3)
     one.run_cell(4)
     one.wait_output(4, "all 12")
-    page.wait_for_function(f"() => document.querySelectorAll('{PANEL} .cellmill-history-run').length === 2")
+    wait_until(page, f"() => document.querySelectorAll('{PANEL} .cellmill-history-run').length === 2")
     compare.wait_for()
     first, second = (
         text.split()[0] for text in runs.locator("button.cellmill-run-name").all_inner_texts()[::-1]

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab_page import Lab
+from tests.browser.lab_page import Lab, wait_until
 
 SETUP = """
 %load_ext cellmill
@@ -157,12 +157,13 @@ def choose(lab: Lab, tab: str) -> None:
 
 def graph(lab: Lab, condition: str) -> None:
     """Wait until a JavaScript expression over the graph's numbers `g` holds."""
-    lab.page.wait_for_function(
+    wait_until(
+        lab.page,
         f"""() => {{
             const g = document.querySelector('#cellmill-panel .cellmill-graph')?.dataset;
             const words = document.querySelector('#cellmill-panel .cellmill-graph-legend')?.innerText ?? '';
             return g !== undefined && {condition};
-        }}"""
+        }}""",
     )
 
 
@@ -204,8 +205,8 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     doing = one.page.locator("#cellmill-panel .cellmill-worker-doing")
     doing.get_by_text("align for").first.wait_for()
     assert one.page.locator("#cellmill-panel .cellmill-worker").count() == 3  # two, and the kernel
-    one.page.wait_for_function(
-        "() => /%/.test(document.querySelector('#cellmill-panel .cellmill-worker-cpu').innerText)"
+    wait_until(
+        one.page, "() => /%/.test(document.querySelector('#cellmill-panel .cellmill-worker-cpu').innerText)"
     )
     one.picture("workers-light")
     (root / "gate").touch()
@@ -254,7 +255,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     pids = "() => [...document.querySelectorAll('.cellmill-worker-name span')].map(one => one.title).join()"
     before = one.page.evaluate(pids)
     one.page.locator("#cellmill-panel .cellmill-worker-replace").first.click()
-    one.page.wait_for_function(f"before => ({pids})() !== before", arg=before)
+    wait_until(one.page, f"before => ({pids})() !== before", arg=before)
     choose(one, "graph")
     one.run_cell(5)
     one.wait_output(5, "none 1")
@@ -263,6 +264,7 @@ def test_graph_workers_and_replay(lab_in_use: Callable[..., Lab], tmp_path: Path
     (root / "gate").unlink()
     one.run_cell(6)
     each_dot_has_the_colour_of_its_task(one)
+    widen(one, 250)  # the page is left for other tests
     assert not one.errors
 
 
@@ -335,7 +337,7 @@ def replayed(
     assert 0 < shown <= length
     page.emulate_media(color_scheme="dark")
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function("() => document.querySelector('.cellmill-dashboard').dataset.done === '20'")
+    wait_until(page, "() => document.querySelector('.cellmill-dashboard').dataset.done === '20'")
     assert not errors
     page.close()
 
@@ -352,7 +354,7 @@ def look_up_tasks(page: Page) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     expect(row.first.locator("td:nth-child(2)")).to_have_text("align")
     page.get_by_role("searchbox", name="Search tasks").fill("alone")
-    page.wait_for_function("() => document.querySelectorAll('.cellmill-task-table tbody tr').length < 3")
+    wait_until(page, "() => document.querySelectorAll('.cellmill-task-table tbody tr').length < 3")
     row.filter(has_text="score").click()
     expect(detail.locator(".cellmill-stage")).to_have_count(7)
     assert detail.locator(".cellmill-detail-error").inner_text() == "ValueError: <b>alone</b>"
@@ -395,8 +397,8 @@ def by_keys(one: Lab) -> str | None:
     before = canvas.evaluate("one => one.toDataURL()")
     one.page.keyboard.press("+")
     one.page.keyboard.press("Shift+ArrowLeft")
-    one.page.wait_for_function(
-        "([one, before]) => one.toDataURL() !== before", arg=[canvas.element_handle(), before]
+    wait_until(
+        one.page, "([one, before]) => one.toDataURL() !== before", arg=[canvas.element_handle(), before]
     )
     return node
 

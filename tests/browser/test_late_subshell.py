@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.lab_page import wait_until
+
 OpenLab = Callable[..., Any]
 OUTPUT = "#cellmill-panel .cellmill-page-output"
 LATE = """import asyncio, pathlib
@@ -51,7 +53,7 @@ def test_what_the_page_asks_is_answered_while_a_cell_runs(lab_in_use: OpenLab, t
     one.run_cell(1)
     one.wait_panel("d.running === 1")
     page.locator('#cellmill-panel [data-tab="output"]').click()
-    page.wait_for_function("() => window.opened === 1")  # without a subshell: it waits for the cell's end
+    wait_until(page, "() => window.opened === 1")  # without a subshell: it waits for the cell's end
     assert page.locator(f"{OUTPUT} li.cellmill-output-line").count() == 0
 
     subshell.touch()

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.browser.lab_page import wait_until
+
 OpenLab = Callable[..., Any]
 SETUP = """%load_ext cellmill
 import pathlib, time
 from cellmill import parallel
+
+from tests.browser.lab_page import wait_until
 
 @parallel
 def work(item):
@@ -47,23 +51,25 @@ def choose(one: Any, tab: str) -> None:
 
 def wait_map(one: Any, condition: str) -> None:
     """Wait until a JavaScript expression over the map's numbers `m` holds."""
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         f"""() => {{
             const root = document.querySelector('#cellmill-panel .cellmill-map');
             const m = root === null ? {{}} :
                 Object.fromEntries(Object.entries(root.dataset).map(([k, v]) => [k, Number(v)]));
             return {condition};
-        }}"""
+        }}""",
     )
 
 
 def wait_task(one: Any, condition: str) -> None:
     """Wait until a JavaScript expression over the element of one task in full holds."""
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         f"""() => {{
             const task = document.querySelector('#cellmill-panel .cellmill-task-detail');
             return task !== null && task.offsetParent !== null && {condition};
-        }}"""
+        }}""",
     )
 
 
@@ -179,7 +185,7 @@ def tasks_beyond_the_first_page_of_the_table(one: Any, tasks: int) -> None:
     page.get_by_text(f"1 to 50 of {tasks:,} tasks").wait_for()
     page.get_by_role("button", name="Task", exact=True).click()
     first = "() => document.querySelector('.cellmill-task-table tbody tr td').textContent"
-    page.wait_for_function("() => document.querySelector('th[aria-sort=descending]').textContent === 'Task'")
+    wait_until(page, "() => document.querySelector('th[aria-sort=descending]').textContent === 'Task'")
     page.get_by_role("button", name="Next tasks").click()
     page.get_by_text(f"51 to 100 of {tasks:,} tasks").wait_for()
     there = page.evaluate(first)

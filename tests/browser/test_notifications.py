@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext
 
+from tests.browser.lab_page import wait_until
 from tests.browser.page_cells import DEFINE, LOAD, run, wait_badge
 from tests.browser.page_setup import set_setting
 
@@ -53,7 +54,7 @@ def test_the_end_of_a_long_run_notifies_who_looks_elsewhere(
     one.run_cell(3)
     wait_badge(page, 3, "d.state === 'running'")
     gates[1].touch()
-    page.wait_for_function("window.told.length === 1")
+    wait_until(page, "window.told.length === 1")
     assert page.evaluate("window.told[0].title").endswith("In[4]: done")
     assert page.evaluate("window.told[0].body").startswith("4 of 4 done, took ")
     page.evaluate("window.told[0].native.onclick()")

@@ -11,6 +11,7 @@ from typing import Any
 from playwright.sync_api import TimeoutError
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -61,7 +62,7 @@ LINES = f"""[...document.querySelectorAll('{OUTPUT} li.cellmill-output-line')].m
 def wait_lines(page: Any, condition: str) -> None:
     """Wait until an expression over the lines `l` (time, task, worker, text, stream) holds."""
     try:
-        page.wait_for_function(f"() => {{ const l = {LINES}; return {condition}; }}")
+        wait_until(page, f"() => {{ const l = {LINES}; return {condition}; }}")
     except TimeoutError as error:
         panel = page.locator(PANEL).inner_text()
         raise AssertionError(f"never {condition}: {page.evaluate(LINES)}\n{panel}") from error

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.lab_page import wait_until
 from tests.browser.page_cells import (
     COUNT_VIEWS,
     NOTE_VIEWS,
@@ -127,14 +128,10 @@ def the_list_leads_to_its_notebook(one: Any, kernels: Any) -> None:
     assert kernel.count() == 1
     assert kernel.get_attribute("aria-current") == "true"
     one.command("launcher:create")
-    one.page.wait_for_function(
-        "name => window.jupyterapp.shell.currentWidget.title.label !== name", arg=one.name
-    )
+    wait_until(one.page, "name => window.jupyterapp.shell.currentWidget.title.label !== name", arg=one.name)
     kernel.focus()
     one.page.keyboard.press("Enter")
-    one.page.wait_for_function(
-        "name => window.jupyterapp.shell.currentWidget.title.label === name", arg=one.name
-    )
+    wait_until(one.page, "name => window.jupyterapp.shell.currentWidget.title.label === name", arg=one.name)
 
 
 @pytest.mark.long  # a reload in the middle of a cell is part of tests/browser/test_cells.py

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
-from tests.browser.lab_page import EVERY_MS
+from tests.browser.lab_page import wait_until
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
@@ -77,13 +77,13 @@ def bar(one: Any, name: str) -> Any:
 def it_is_switched_on_while_tasks_run(one: Any) -> None:
     one.page.locator(PAGE).get_by_role("button", name="Start profile").click()
     # three times the work, once there are enough samples
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         f"""() => {{
             const [all, wide, narrow] = ['work', 'inner_a', 'inner_b'].map(
                 name => document.querySelector('{PAGE} .cellmill-flame-bar[data-name=' + name + ']')?.clientWidth);
             return all > wide && wide > narrow;
         }}""",
-        polling=EVERY_MS,
     )
     label = bar(one, "inner_a").get_attribute("aria-label") or ""
     assert "inner_a, In[2], line 2" in label

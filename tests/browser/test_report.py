@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 import cellmill
 from cellmill import Executor
-from tests.browser.lab_page import PICTURES, SCREENSHOTS
+from tests.browser.lab_page import PICTURES, SCREENSHOTS, wait_until
 from tests.support import tasks
 
 GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}
@@ -48,7 +48,7 @@ def _look(page: Page, path: Path, look: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=look)
     page.goto(path.as_uri())
     expect(page.locator("canvas").first).to_be_visible()
-    page.wait_for_function(f"({COLOUR})() === '{TITLE_COLOUR[look]}'")
+    wait_until(page, f"({COLOUR})() === '{TITLE_COLOUR[look]}'")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == GROUND[look]
     width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width[0] <= width[1]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -53,11 +54,12 @@ def tab(page: Any, name: str) -> Any:
 
 def check_map(page: Any, failed: int) -> None:
     shown = tab(page, "map").locator(".cellmill-map")
-    page.wait_for_function(
+    wait_until(
+        page,
         f"""() => {{
             const d = document.querySelector('{PANEL} .cellmill-map')?.dataset;
             return d?.cells === '20' && d.failed === '{failed}' && d.done === '{20 - failed}';
-        }}"""
+        }}""",
     )
     assert shown.is_visible()
 
@@ -110,7 +112,7 @@ def test_one_run_rules_the_header_and_every_tab(lab_in_use: OpenLab, tmp_path: P
     gate.touch()
     one.wait_output(2, "all 40")
     prompt = page.locator(".jp-Notebook .jp-Cell").nth(2).locator(".jp-InputArea-prompt")
-    page.wait_for_function("prompt => /[0-9]/.test(prompt.textContent)", arg=prompt.element_handle())
+    wait_until(page, "prompt => /[0-9]/.test(prompt.textContent)", arg=prompt.element_handle())
     choose(page, f"In{prompt.inner_text().strip().rstrip(':')} rank")
     one.wait_panel("d.total === 20 && d.done === 20 && d.failed === 0")
     check_map(page, 0)

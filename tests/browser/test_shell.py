@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import grave_findings
 from tests.browser.conftest import PANEL, ROOT, TIMEOUT_MS
+from tests.browser.lab_page import wait_until
 from tests.browser.page_setup import set_setting
 
 OpenLab = Callable[..., Any]
@@ -202,10 +203,11 @@ def test_reload_second_tab_and_closed_notebook(lab: OpenLab, tmp_path: Path) -> 
     one.command("cellmill:open-dashboard-in-main")
     numbers(one, MAIN, done="20", running="2")
     one.command("docmanager:save")
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         """() => { let dirty = 0;
             for (const widget of window.jupyterapp.shell.widgets('main')) dirty += !!widget.context?.model.dirty;
-            return dirty === 0; }"""
+            return dirty === 0; }""",
     )
     one.page.evaluate("() => window.jupyterapp.restored")
     one.page.wait_for_timeout(1500)  # JupyterLab saves its layout a second after the last change

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
@@ -83,8 +84,9 @@ def test_strips(lab_in_use: OpenLab, tmp_path: Path) -> None:
     canvas = one.page.locator(f"{PAGE} .cellmill-strips")
     canvas.focus()
     one.page.keyboard.press("+")
-    one.page.wait_for_function(
-        f"() => Number(document.querySelector('{PAGE} .cellmill-timeline').dataset.to) < {whole['to']}"
+    wait_until(
+        one.page,
+        f"() => Number(document.querySelector('{PAGE} .cellmill-timeline').dataset.to) < {whole['to']}",
     )
     zoomed = aligned(one)
     assert zoomed["to"] - zoomed["from"] < 0.6 * (whole["to"] - whole["from"])

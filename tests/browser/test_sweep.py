@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.browser.lab_page import wait_until
 from tests.browser.page_setup import set_setting
 from tests.browser.test_widget import name_no_kernel
 
@@ -36,8 +37,10 @@ sweep
 
 
 def wait_points(one: Any, count: int) -> None:
-    one.page.wait_for_function(
-        "([plot, count]) => document.querySelector(plot)?.dataset.points === String(count)", arg=[PLOT, count]
+    wait_until(
+        one.page,
+        "([plot, count]) => document.querySelector(plot)?.dataset.points === String(count)",
+        arg=[PLOT, count],
     )
 
 
@@ -90,8 +93,9 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     assert len(losses) == 36
     assert losses == sorted(losses)
     box.locator("select").nth(2).select_option("accuracy")
-    page.wait_for_function(
-        "() => Bokeh.documents.some(d => [...d._all_models.values()].some(m => m.axis_label === 'accuracy'))"
+    wait_until(
+        page,
+        "() => Bokeh.documents.some(d => [...d._all_models.values()].some(m => m.axis_label === 'accuracy'))",
     )
     (tmp_path / "door").touch()
     one.run_cell(2)  # results come while the cell runs
@@ -105,8 +109,9 @@ def test_controls_plot_table_stop_and_the_picture_that_stays(lab_in_use: OpenLab
     assert len(set(calls)) == 40
     assert len(calls) == 42  # each once, but the two that were stopped
     assert all(url.startswith((one.server.url, "blob:", "data:")) for url in requests)
-    page.wait_for_function(
-        "() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('38 of 40 points done')"
+    wait_until(
+        page,
+        "() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('38 of 40 points done')",
     )
     one.save()
     assert (one.server.root / one.name).stat().st_size < 100_000  # no library is saved with it

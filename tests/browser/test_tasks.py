@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.browser.lab_page import wait_until
+
 OpenLab = Callable[..., Any]
 LOAD = "%load_ext cellmill\n%cellmill workers 2\nprint('loaded', 'now')"
 HTML = '<img src=x onerror="window.hacked = true">'
@@ -40,13 +42,14 @@ def run_held(gate: Path) -> str:
 
 def wait_rows(page: Any, condition: str) -> None:
     """Wait until an expression over the rows `r` (lists of their cells' texts) holds."""
-    page.wait_for_function(
+    wait_until(
+        page,
         f"""() => {{
             const r = [...document.querySelectorAll('{TABLE}')].map(row => ({{
                 state: row.dataset.state, task: row.dataset.task, cells: [...row.children].map(c => c.textContent)
             }}));
             return {condition};
-        }}"""
+        }}""",
     )
 
 
@@ -112,17 +115,18 @@ def one_is_run_again_and_debugged(one: Any) -> None:
     before = page.locator(DETAIL).get_attribute("data-task")
     page.locator('[data-act="rerun"]').click()
     one.wait_panel("d.failed === 7 || d.total === 1")
-    page.wait_for_function(f"old => document.querySelector('{DETAIL}').dataset.task !== old", arg=before)
-    page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'failed'")
+    wait_until(page, f"old => document.querySelector('{DETAIL}').dataset.task !== old", arg=before)
+    wait_until(page, f"() => document.querySelector('{DETAIL}').dataset.state === 'failed'")
     # under the debugger, in a new cell; it waits for what a person types there
     page.locator('[data-act="debug"]').click()
     page.wait_for_selector(".jp-Stdin-input")
     page.locator(".jp-Stdin-input").last.fill("p 'number', number")
     page.keyboard.press("Enter")
     page.get_by_text("('number', 23)").wait_for()
-    page.wait_for_function(
+    wait_until(
+        page,
         "() => { const all = [...document.querySelectorAll('.jp-Stdin-input')];"
-        " return all.length > 0 && all.at(-1).value === ''; }"
+        " return all.length > 0 && all.at(-1).value === ''; }",
     )
     one.picture("tasks-debug-light")
     page.locator(".jp-Stdin-input").last.fill("q")
@@ -139,7 +143,7 @@ def another_tab_names_one(one: Any) -> None:
             new CustomEvent('cellmill-task', { bubbles: true, detail: { task } }))""",
         task,
     )
-    page.wait_for_function(f"task => document.querySelector('{DETAIL}').dataset.task === task", arg=task)
+    wait_until(page, f"task => document.querySelector('{DETAIL}').dataset.task === task", arg=task)
     assert page.locator('[data-tab="tasks"]').get_attribute("aria-selected") == "true"
     page.keyboard.press("Escape")
 
@@ -160,7 +164,7 @@ def one_is_controlled_while_the_cell_runs(one: Any, gate: Path) -> None:
     page.get_by_role("button", name="Raise the priority of hold").click()
     page.get_by_role("button", name="Raise the priority of hold").click()
     page.locator(TABLE).first.click()
-    page.wait_for_function(f"() => document.querySelector('{DETAIL} input')?.value === '2'")
+    wait_until(page, f"() => document.querySelector('{DETAIL} input')?.value === '2'")
     page.get_by_role("button", name="Lower the priority of hold, which is 2").wait_for()
     page.wait_for_selector(f"{DETAIL} .cellmill-why")
     words = page.locator(f"{DETAIL} .cellmill-why").inner_text()
@@ -169,11 +173,11 @@ def one_is_controlled_while_the_cell_runs(one: Any, gate: Path) -> None:
     field = page.get_by_role("spinbutton", name="Priority")
     field.fill("7")
     field.press("Enter")
-    page.wait_for_function(f"() => document.querySelector('{DETAIL} input').value === '7'")
+    wait_until(page, f"() => document.querySelector('{DETAIL} input').value === '7'")
     assert page.locator("#cellmill-panel .cellmill-refusal").is_hidden()
     page.get_by_role("button", name="Cancel", exact=True).last.click()
     one.wait_panel("d.cancelled === 1")
-    page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
+    wait_until(page, f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
     # one that runs is stopped, while its cell runs, and the next one takes its worker
     page.locator('[data-filter="waiting"]').click()
     page.locator('[data-filter="running"]').click()
@@ -182,7 +186,7 @@ def one_is_controlled_while_the_cell_runs(one: Any, gate: Path) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
     one.wait_panel("d.cancelled === 2")
     one.picture("tasks-stopped-dark", dark=True)
-    page.wait_for_function(f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
+    wait_until(page, f"() => document.querySelector('{DETAIL}').dataset.state === 'cancelled'")
     (gate / "a").touch()
     (gate / "b").touch()
     one.wait_output(5, "all 6")

@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.sync_api import TimeoutError
 
+from tests.browser.lab_page import wait_until
 from tests.browser.test_widths import CUT
 from tests.browser.test_workers import widen
 
@@ -42,13 +43,14 @@ DASHBOARD = "#cellmill-panel .cellmill-dashboard"
 
 def wait_canvas(one: Any, condition: str) -> None:
     """Wait until a JavaScript expression over the numbers `d` of the timeline's canvas holds."""
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         f"""() => {{
             const canvas = document.querySelector('{DASHBOARD} .cellmill-timeline');
             if (canvas === null) return false;
             const d = Object.fromEntries(Object.entries(canvas.dataset).map(([k, v]) => [k, Number(v)]));
             return {condition};
-        }}"""
+        }}""",
     )
 
 
@@ -107,7 +109,7 @@ def a_click_names_the_task(one: Any, asked: Callable[[], Any]) -> None:
     canvas = one.page.locator(f"{DASHBOARD} .cellmill-timeline")
     x, y = a_task_of_the_first_worker(one, canvas.bounding_box())
     one.page.mouse.click(x, y)
-    one.page.wait_for_function("() => window.asked.length > 0")
+    wait_until(one.page, "() => window.asked.length > 0")
     assert asked()[0]["task"].isdecimal()
 
 
@@ -188,7 +190,7 @@ def single_tasks_come(one: Any) -> None:
     told = f"() => document.querySelector('{DASHBOARD} .cellmill-timeline').dataset.detail === 'tasks'"
     for _ in range(8):
         try:
-            one.page.wait_for_function(told, timeout=8000)
+            wait_until(one.page, told, timeout=8000)
             return
         except TimeoutError:
             one.page.keyboard.press("+")

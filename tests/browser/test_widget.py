@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.lab_page import wait_until
 from tests.browser.page_cells import wait_badge
 from tests.browser.test_panel import DEFINE, LOAD, open_doors, run_gated
 
@@ -19,7 +20,8 @@ ROOT = ".jp-OutputArea .cellmill-inline .cellmill-dashboard"
 
 def wait_inline(one: Any, condition: str, root: str = ROOT) -> None:
     """Wait until a JavaScript expression over the numbers `d` of the dashboard in the notebook holds."""
-    one.page.wait_for_function(
+    wait_until(
+        one.page,
         """([root, condition]) => {
             const found = document.querySelector(root);
             if (found === null) return false;
@@ -50,8 +52,8 @@ def replace_while_drawn(one: Any, index: int) -> None:
     """An output is replaced before its widget is drawn: no error, and the view goes when it comes."""
     one.page.evaluate(REPLACED, index)
     view = "live.node.querySelector('.cellmill-inline')"
-    one.page.wait_for_function(f"() => window.successor.{view} !== null")
-    one.page.wait_for_function("() => window.replaced.live.isDisposed")
+    wait_until(one.page, f"() => window.successor.{view} !== null")
+    wait_until(one.page, "() => window.replaced.live.isDisposed")
     assert one.page.evaluate(f"() => window.replaced.{view} === null")
     one.page.evaluate("() => window.successor.renderer.dispose()")
 
@@ -169,8 +171,9 @@ def test_reload_restart_and_a_notebook_without_a_kernel(lab: OpenLab, tmp_path: 
     wait_inline(one, "d.workers === 3")
     # A page that was reloaded does not know earlier displays by their names; one drawn now keeps the last state.
     one.run_cell(4)
-    one.page.wait_for_function(
-        """() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('60 done in')"""
+    wait_until(
+        one.page,
+        """() => JSON.stringify(window.jupyterapp.shell.currentWidget.model.toJSON()).includes('60 done in')""",
     )
     wait_inline(one, "d.done === 60")
     one.save()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.axe import grave_findings
+from tests.browser.lab_page import wait_until
 from tests.browser.page_setup import prepare
 
 pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
@@ -107,8 +108,10 @@ def widen(one: Any, width: int) -> None:
     one.page.mouse.down()
     one.page.mouse.move(box["x"] - 2 + box["width"] - width, box["y"] + box["height"] / 2, steps=4)
     one.page.mouse.up()
-    one.page.wait_for_function(
-        "width => Math.abs(document.querySelector('#cellmill-panel').clientWidth - width) < 9", arg=width
+    wait_until(
+        one.page,
+        "width => Math.abs(document.querySelector('#cellmill-panel').clientWidth - width) < 9",
+        arg=width,
     )
 
 

@@ -23,8 +23,6 @@ def work(x, gate=""):
 # likes.
 STOP_CLOCK = """
 from cellmill.views import comm
-
-from tests.browser.lab_page import wait_until
 listeners = comm.publisher()._listeners
 listeners._clock = lambda: 0.0
 """

@@ -13,8 +13,6 @@ SETUP = """%load_ext cellmill
 import pathlib, time
 from cellmill import parallel
 
-from tests.browser.lab_page import wait_until
-
 @parallel
 def work(item):
     number, gate = item

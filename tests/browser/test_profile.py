@@ -61,11 +61,9 @@ def test_profile_and_slowest_tasks(lab_in_use: OpenLab, tmp_path: Path) -> None:
     one.wait_output(2, "got 12")
     a_press_widens_a_bar(one)
     keys_move_and_zoom(one)
-    no_grave_findings(one, "profile", "light")
     one.set_theme("dark")
-    no_grave_findings(one, "profile", "dark")
+    no_grave_findings(one)
     choose(one, "journey")
-    no_grave_findings(one, "journey", "dark")
     the_slowest_are_opened(one)
     assert one.errors == []
 
@@ -111,11 +109,11 @@ def keys_move_and_zoom(one: Any) -> None:
     bar(one, "inner_b").wait_for()
 
 
-def no_grave_findings(one: Any, tab: str, theme: str) -> None:
-    """Of axe; `tests.browser.test_widths` has the journey in the light."""
-    assert grave_findings(one.page, f"{DASHBOARD} .cellmill-page-{tab}") == []
-    one.page.locator(f"{DASHBOARD} .cellmill-page-{tab} > :last-child").scroll_into_view_if_needed()
-    one.picture(f"{tab}-{theme}")
+def no_grave_findings(one: Any) -> None:
+    """Of axe, with a profile; `tests.browser.test_widths` has the tab without one, and the others."""
+    assert grave_findings(one.page, PAGE) == []
+    one.page.locator(f"{PAGE} > :last-child").scroll_into_view_if_needed()
+    one.picture("profile-dark")
 
 
 def it_is_switched_off(one: Any) -> None:

@@ -116,9 +116,21 @@ def test_a_report_of_a_screen_in_which_nothing_docked(
 def page() -> Iterator[Any]:
     from tests.browser import chromium  # which needs Playwright
 
-    # Three dimensions, drawn without a graphics card: a small page, and time.
-    with chromium.own_page({"width": 800, "height": 600}, timeout_s=120, hosts=set()) as made:
+    # Three dimensions, drawn without a graphics card: a page so narrow that the pose has half of it, and time.
+    with chromium.own_page({"width": 820, "height": 600}, timeout_s=120, hosts=set()) as made:
+        made.add_init_script(COUNT_CLEARED)
         yield made
+
+
+COUNT_CLEARED = """
+window.cleared = 0;
+const clear = WebGL2RenderingContext.prototype.clear;
+WebGL2RenderingContext.prototype.clear = function (mask) {
+  window.cleared += 1;
+  return clear.call(this, mask);
+};
+"""
+"""Counts how often the viewer begins a picture: three buffers are cleared for each."""
 
 
 @pytest.mark.browser
@@ -142,8 +154,11 @@ def test_poses_are_stepped_through_in_a_browser(
     page.get_by_role("button", name="Next").press("Enter")
     assert page.get_by_label("Hit", exact=True).evaluate("choice => choice.selectedIndex") == 1
     assert "ASP129" not in table.inner_text()
+    before = page.evaluate("cleared")
     page.get_by_role("button", name="Show the pose of hit 1").click()
     assert "ASP129" in table.inner_text()
+    assert 0 < page.evaluate("cleared") - before < 15, "drawn once for all contacts, not for each"
+    assert table.locator("tr").count() > 5
     assert grave_findings(page, "body") == []
     light = _paper(page)
     page.emulate_media(color_scheme="dark")

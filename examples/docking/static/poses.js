@@ -23,7 +23,7 @@
 
   const selection = contact => ({ chain: contact.chain, resi: contact.number });
 
-  const draw = () => {
+  const prepare = () => {
     const hit = hits[choice.selectedIndex];
     find('diagram').innerHTML = hit.diagram;
     find('contacts').replaceChildren(...hit.contacts.map(row));
@@ -55,17 +55,22 @@
       const [start, end] = contact.ends.map(([x, y, z]) => ({ x, y, z }));
       viewer.addCylinder({ start, end, radius: 0.07, dashed: true, color: contact.color });
       if (find('labels').checked) {
-        viewer.addLabel(contact.residue, {
+        const style = {
           position: end,
           fontSize: 12,
           fontColor: contact.color,
           backgroundColor: 'white',
           backgroundOpacity: 0.85,
           borderThickness: 0
-        });
+        };
+        viewer.addLabel(contact.residue, style, undefined, true); // true: render() draws it, not each label the whole
       }
     }
-    viewer.render();
+  };
+
+  const draw = () => {
+    prepare();
+    viewer?.render();
   };
 
   const row = contact => {
@@ -77,12 +82,8 @@
   };
 
   const look = () => {
-    draw();
-    if (viewer) {
-      viewer.zoomTo({ model: ligand });
-      viewer.zoom(0.75);
-      viewer.render();
-    }
+    prepare();
+    viewer?.zoomTo({ model: ligand }).zoom(0.75).render();
   };
 
   const step = by => {

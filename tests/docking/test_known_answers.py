@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rdkit.Chem import SDMolSupplier
+from rdkit.Chem import MolToMolBlock, RemoveHs, SDMolSupplier
 from rdkit.ML.Scoring.Scoring import CalcAUC, CalcBEDROC
 from sklearn.metrics import roc_auc_score
 
@@ -19,12 +19,13 @@ from docking.__main__ import main as command
 from docking.complete import Row, Table, read_table, rows_of, write_table
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
+from docking.ligand import pose_to_mol
 from docking.receptor import tutorial_folder
 from docking.records import Docked, DockingInputError, Entry
 from docking.replay import SHIPPED, Plan, best_of_table, replay, told
 from docking.retrospective import Molecule, chance_bedroc, measures, ranked, together
 
-SMALL = ["--evaluations", "3000", "--box", "2.82", "0.28", "10.63", "12", "12", "12"]
+SMALL = ["--evaluations", "3000", "--box", "2.82", "0.28", "10.63", "12", "12", "12", "--workers", "1"]
 PLAN = Plan(start=30, rounds=2, per_round=5)
 
 
@@ -126,7 +127,9 @@ def test_the_table_that_comes_with_the_package_tells_how_it_was_made() -> None:
 def test_a_library_is_docked_completely_and_goes_on_where_it_was(
     main: Any, receptor: str, tmp_path: Path, capsys: Any
 ) -> None:
-    given = ["complete", "--receptor", receptor, "--generate", "6", *SMALL]
+    ligands = tmp_path / "six.smi"
+    ligands.write_text("".join(f"{'C' * n}N a{n}\n" for n in range(2, 8)))
+    given = ["complete", "--receptor", receptor, "--ligands", str(ligands), *SMALL]
     assert main([*given, "--out", str(tmp_path / "a")]) == 0
     assert "WARNING: at the pocket: residues that the file does not have: A:41-101" in capsys.readouterr().err
     dockings = tmp_path / "a" / "dockings.jsonl"
@@ -139,7 +142,7 @@ def test_a_library_is_docked_completely_and_goes_on_where_it_was(
     again = read_table(tmp_path / "a" / "complete.csv.gz")
     (tmp_path / "first.csv.gz").write_bytes(first)
     assert again.rows == read_table(tmp_path / "first.csv.gz").rows
-    made = f"python -m docking complete --receptor {receptor} --generate 6"
+    made = f"python -m docking complete --receptor {receptor} --ligands {ligands}"
     assert any(made in line for line in again.made)
     assert any("evaluations 3000" in line for line in again.made)
 
@@ -232,11 +235,12 @@ def told_of(pose: dict[str, Any]) -> str:
     return f"{pose['score']:.2f} kcal/mol, {pose['rmsd']:.2f} A from the known pose"
 
 
-def test_redocking_from_a_shell(main: Any, receptor: str, tutorial: Any, tmp_path: Path, capsys: Any) -> None:
-    _receptor, reference = tutorial
-    (tmp_path / "known.sdf").write_text(f"known\n{reference.molblock.split(chr(10), 1)[1]}$$$$\n")
+def test_redocking_from_a_shell(main: Any, receptor: str, engine: Any, tmp_path: Path, capsys: Any) -> None:
+    """Of a small molecule's docked pose: the tutorial's ligand takes a second for each conformer."""
+    known = RemoveHs(pose_to_mol(engine.dock("Cc1ccc(CN)cc1").pose))
+    (tmp_path / "known.sdf").write_text(f"known{MolToMolBlock(known)}$$$$\n")
     place = ["--reference", str(tmp_path / "known.sdf"), "--out", str(tmp_path / "out")]
-    brief = ["--evaluations", "3000", "--exhaustiveness", "1", "--searches", "3"]
+    brief = ["--evaluations", "3000", "--exhaustiveness", "1", "--searches", "3", "--workers", "1"]
     command = ["redock", "--receptor", receptor, *place, *brief]
     code = main(command)
     said = capsys.readouterr().out

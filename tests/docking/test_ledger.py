@@ -98,7 +98,8 @@ def undisturbed(
     ("undisturbed", "overlap", "ways"),
     [
         pytest.param(0, 0, ("local", "threads"), marks=pytest.mark.long),
-        (OVERLAP, OVERLAP, ("threads", "local")),
+        pytest.param(OVERLAP, OVERLAP, ("threads", "local"), marks=pytest.mark.long),
+        (OVERLAP, OVERLAP, ("threads", "threads")),
     ],
     indirect=["undisturbed"],
 )
@@ -110,7 +111,7 @@ def test_a_killed_screen_ends_in_the_same_table(
     ways: tuple[str, str],
     tmp_path: Path,
 ) -> None:
-    """Worker processes take seconds for their imports: they are killed in one case, and go on in the other."""
+    """Worker processes take seconds for their imports: long tests kill them, and go on with them."""
     folder = tmp_path / "screen"
     killed, last = ways
     for way, wanted in (((1, "threads"), 5), ((2, killed), 17)):

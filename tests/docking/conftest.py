@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.docking.command import FRAGMENTS
 
 MISSING = [
     name
@@ -118,6 +120,27 @@ def engine(small_target: Any) -> Any:
     return Engine(small_target, DockSettings(spacing=0.6, evaluations=60_000))
 
 
+@pytest.fixture
+def pocket_file(pocket: list[str], tmp_path: Path) -> Path:
+    """A file with the pocket of the tutorial's receptor: the whole one takes seconds to be prepared each time."""
+    path = tmp_path / "pocket.pdb"
+    path.write_text("\n".join(pocket) + "\n")
+    return path
+
+
+@pytest.fixture
+def known_file(engine: Any, tmp_path: Path) -> Path:
+    """A small molecule's docked pose: the tutorial's ligand takes a second for each conformer."""
+    from rdkit.Chem import MolToMolBlock, RemoveHs
+
+    from docking.ligand import pose_to_mol
+
+    pose = RemoveHs(pose_to_mol(engine.dock("Cc1ccc(CN)cc1").pose))
+    path = tmp_path / "known.sdf"
+    path.write_text(f"known{MolToMolBlock(pose)}$$$$\n")
+    return path
+
+
 @pytest.fixture(scope="session")
 def library() -> Any:
     """A hundred and fifty molecules."""
@@ -162,3 +185,30 @@ def screen(library: Any, threads: Any) -> Any:
 
     cellmill.set_default_executor(threads)  # the fixture of each test comes after this one
     return screened(library)
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The command line as a function, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    from docking.__main__ import main
+
+    return main
+
+
+@pytest.fixture
+def in_threads(command_line: Any) -> Iterator[Callable[..., int]]:
+    """The same, its tasks in threads: a process and its workers take seconds to import the chemistry packages."""
+    import cellmill
+
+    yield lambda *arguments: command_line([*arguments, "--backend", "threads"])
+    cellmill.default_executor().shutdown()
+    cellmill.set_default_executor(None)
+
+
+@pytest.fixture
+def files(pocket_file: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """(a receptor file of the user's own, a library with bad rows)."""
+    library = tmp_path / "library.smi"
+    library.write_text(FRAGMENTS)
+    return pocket_file, library

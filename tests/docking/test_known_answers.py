@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rdkit.Chem import MolToMolBlock, RemoveHs, SDMolSupplier
+from rdkit.Chem import SDMolSupplier
 from rdkit.ML.Scoring.Scoring import CalcAUC, CalcBEDROC
 from sklearn.metrics import roc_auc_score
 
@@ -19,7 +19,6 @@ from docking.__main__ import main as command
 from docking.complete import Row, Table, read_table, rows_of, write_table
 from docking.features import heavy_atoms
 from docking.library import couple, pairs
-from docking.ligand import pose_to_mol
 from docking.receptor import tutorial_folder
 from docking.records import Docked, DockingInputError, Entry
 from docking.replay import SHIPPED, Plan, best_of_table, replay, told
@@ -42,11 +41,8 @@ def main(executor: Any) -> Iterator[Callable[[list[str]], int]]:
 
 
 @pytest.fixture
-def receptor(pocket: list[str], tmp_path: Path) -> str:
-    """A file with the pocket of the tutorial's receptor: the whole one takes seconds to be prepared each time."""
-    path = tmp_path / "pocket.pdb"
-    path.write_text("\n".join(pocket) + "\n")
-    return str(path)
+def receptor(pocket_file: Path) -> str:
+    return str(pocket_file)
 
 
 def table_of(smiles: list[str], scores: list[float]) -> Table:
@@ -235,11 +231,10 @@ def told_of(pose: dict[str, Any]) -> str:
     return f"{pose['score']:.2f} kcal/mol, {pose['rmsd']:.2f} A from the known pose"
 
 
-def test_redocking_from_a_shell(main: Any, receptor: str, engine: Any, tmp_path: Path, capsys: Any) -> None:
-    """Of a small molecule's docked pose: the tutorial's ligand takes a second for each conformer."""
-    known = RemoveHs(pose_to_mol(engine.dock("Cc1ccc(CN)cc1").pose))
-    (tmp_path / "known.sdf").write_text(f"known{MolToMolBlock(known)}$$$$\n")
-    place = ["--reference", str(tmp_path / "known.sdf"), "--out", str(tmp_path / "out")]
+def test_redocking_from_a_shell(
+    main: Any, receptor: str, known_file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    place = ["--reference", str(known_file), "--out", str(tmp_path / "out")]
     brief = ["--evaluations", "3000", "--exhaustiveness", "1", "--searches", "3", "--workers", "1"]
     command = ["redock", "--receptor", receptor, *place, *brief]
     code = main(command)

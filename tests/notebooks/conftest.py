@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from tests.notebooks.command import FRAGMENTS
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CHEMISTRY = (
     "rdkit",
@@ -62,34 +60,3 @@ def executed(tmp_path: Path) -> Iterator[Callable[[Any, int], None]]:
             ).execute()
 
         yield execute
-
-
-@pytest.fixture
-def main(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The command line as a function, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    from docking.__main__ import main
-
-    return main
-
-
-@pytest.fixture
-def in_threads(main: Any) -> Iterator[Callable[..., int]]:
-    """The same, its tasks in threads: a process and its workers take seconds to import the chemistry packages."""
-    import cellmill
-
-    yield lambda *arguments: main([*arguments, "--backend", "threads"])
-    cellmill.default_executor().shutdown()
-    cellmill.set_default_executor(None)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    """(a receptor file of the user's own, a library with bad rows)."""
-    from docking.receptor import tutorial_folder
-
-    protein = tmp_path / "protein.pdb"
-    protein.write_text((tutorial_folder() / "rec.pdb").read_text())
-    library = tmp_path / "library.smi"
-    library.write_text(FRAGMENTS)
-    return protein, library

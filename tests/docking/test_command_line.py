@@ -12,17 +12,15 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.notebooks.command import FRAGMENTS, SMALL_BOX, command
-
-pytestmark = pytest.mark.usefixtures("chemistry")
+from tests.docking.command import FRAGMENTS, SMALL_BOX, command
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_a_backend_that_there_is_not(main: Any, files: tuple[Path, Path], capsys: Any) -> None:
+def test_a_backend_that_there_is_not(command_line: Any, files: tuple[Path, Path], capsys: Any) -> None:
     protein, library = files
     given = ["--receptor", str(protein), "--ligands", str(library), "--box", *SMALL_BOX, "--backend", "dusk"]
-    assert main(given) == 1
+    assert command_line(given) == 1
     assert "unknown backend 'dusk'" in capsys.readouterr().err
 
 
@@ -69,9 +67,9 @@ def test_each_parameter_of_the_notebook_is_an_option_of_the_command() -> None:
                 "--box",
                 *SMALL_BOX,
                 "--require",
-                "hbond:ASP128",
+                "hbond:ASP330",
             ],
-            "'hbond:ASP128': the receptor has no ASP128; 128 is SER128.A",
+            "'hbond:ASP330': the receptor has no ASP330; 330 is PHE330.B",
         ),
         (
             [
@@ -152,7 +150,7 @@ def test_each_parameter_of_the_notebook_is_an_option_of_the_command() -> None:
     ],
 )
 def test_what_cannot_be_used_is_named_and_nothing_is_done(
-    main: Any,
+    command_line: Any,
     files: tuple[Path, Path],
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
@@ -160,7 +158,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_done(
 ) -> None:
     protein, library = files
     given = [text.format(protein=protein, library=library) for text in arguments]
-    assert main(given) == 1
+    assert command_line(given) == 1
     captured = capsys.readouterr()
     last = captured.err.strip().splitlines()[-1]
     assert last.startswith("docking: ")
@@ -170,16 +168,16 @@ def test_what_cannot_be_used_is_named_and_nothing_is_done(
 
 @pytest.mark.parametrize("command", ["redock", "complete", "noise", "retrospective"])
 def test_a_folder_that_cannot_be_one_is_named(
-    main: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], command: str
+    command_line: Any, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     protein, library = map(str, files)
     given = {"redock": [], "retrospective": [library, library]}.get(command, ["--generate", "9"])
-    assert main([command, "--receptor", protein, *given, "--out", library]) == 1
+    assert command_line([command, "--receptor", protein, *given, "--out", library]) == 1
     assert capsys.readouterr().err == f"docking: Cannot write results to '{library}': File exists.\n"
 
 
 def test_a_full_disk_is_named_and_leaves_nothing_half_written(
-    main: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command_line: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from docking import commands
     from docking.complete import write_table
@@ -196,7 +194,7 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_written(
 
     monkeypatch.setitem(commands.COMMANDS, "complete", write)
     monkeypatch.setattr(Path, "replace", full)
-    assert main(["complete"]) == 1
+    assert command_line(["complete"]) == 1
     told = capsys.readouterr().err
     assert "No space left on device; what has docked is kept, and the same command goes on" in told
     assert list(tmp_path.iterdir()) == [table]
@@ -216,10 +214,10 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_written(
     ],
 )
 def test_a_wrong_command_exits_with_two(
-    main: Any, arguments: list[str], capsys: pytest.CaptureFixture[str]
+    command_line: Any, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(arguments)
+        command_line(arguments)
     assert stopped.value.code == 2
     assert "usage: python -m docking" in capsys.readouterr().err
 

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.notebooks.command import BRIEFLY, SMALL_BOX, command
-
-pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
+from tests.docking.command import BRIEFLY, SMALL_BOX, command
 
 
 def screened(files: tuple[Path, Path], out: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -17,10 +17,11 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.docking import small_screen
 from tests.support.helpers import Program
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-pytestmark = [pytest.mark.notebook, pytest.mark.usefixtures("chemistry")]
+pytestmark = pytest.mark.notebook
 
 SIZES = {
     "DOCKS": "10",
@@ -43,43 +44,65 @@ LEAST = {
     "FINAL_SEARCHES": "1",
     "WORKERS": "1",  # each makes its own maps of the receptor, in more time than it docks then
 }
-BRIEF = {"EVALUATIONS": "20000"}  # searches of a tenth of a second; tests/docking has whole ones
+BRIEF = {"EVALUATIONS": "20000"}  # searches of a tenth of a second
+MOLECULES = [smiles for smiles in small_screen.MOLECULES if "B" not in smiles]
+"""Those that dock."""
 LINE = re.compile(
     r"demo: docked=(\d+) scored=(\d+) best=(\S+) score=(-\d+\.\d+) spearman=(-?\d\.\d+) baseline=(-?\d\.\d+) "
     r"redock_rmsd=(\d+\.\d+) redock=(?:reproduced|seldom|failed) tasks=(\d+) seconds=(\d+)"
 )
 
 
-def test_the_demo_leaves_its_results_and_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def ran(monkeypatch: pytest.MonkeyPatch, out: Path, settings: dict[str, str], backend: str) -> list[str]:
+    """Run the demo and check what it leaves; what its line says."""
     from rdkit import Chem
 
     from docking.demo import run_demo
 
-    for name, value in (SIZES | LEAST).items():
+    for name, value in (SIZES | LEAST | settings).items():
         monkeypatch.setenv(f"CELLMILL_DEMO_{name}", value)
     terminal = io.StringIO()
-    line = run_demo(tmp_path / "demo", stream=terminal)
+    line = run_demo(out, backend=backend, stream=terminal)
     matched = LINE.fullmatch(line)
     assert matched, line
     docked, scored, best = int(matched[1]), int(matched[2]), matched[3]
-    assert (docked, scored) == (10, 150)
-    # 150 made, 2 searches of the reference, 3 of a probe, 14 more of 8 molecules, 150 inferred, 4 of 2 molecules, 1 of
-    # the best; the library asks for a few more than it keeps.
-    assert int(matched[8]) >= 150 + 2 + 3 + 14 + 150 + 4 + 1
-    with (tmp_path / "demo" / "hits.csv").open() as file:
+    with (out / "hits.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == docked
-    predictions = (tmp_path / "demo" / "predictions.csv").read_text().splitlines()
+    assert len([row for row in rows if not row["reason"]]) == docked
+    predictions = (out / "predictions.csv").read_text().splitlines()
     assert len(predictions) == scored + 1
-    assert "id='poses-data'" in (tmp_path / "demo" / "report.html").read_text()
+    assert "id='poses-data'" in (out / "report.html").read_text()
     assert (rows[0]["smiles"], rows[0]["final_score"]) == (best, matched[4])
-    poses = list(Chem.SDMolSupplier(str(tmp_path / "demo" / "hits.sdf"), removeHs=False))
+    poses = list(Chem.SDMolSupplier(str(out / "hits.sdf"), removeHs=False))
     assert len({pose.GetProp("rank") for pose in poses}) == docked
     assert all(pose is not None and pose.GetConformer().Is3D() for pose in poses)
-    _check_documents(tmp_path / "demo")
+    _check_documents(out)
     progress = terminal.getvalue()
     assert "Redocking the reference ligand" in progress
     assert "The library" in progress
+    return list(matched.groups())
+
+
+def test_the_demo_leaves_its_results_and_one_line(
+    monkeypatch: pytest.MonkeyPatch, pocket_file: Path, known_file: Path, tmp_path: Path
+) -> None:
+    """On files of its user's own, in threads: worker processes import the chemistry packages anew."""
+    library = tmp_path / "library.smi"
+    library.write_text("".join(f"{smiles} m{row}\n" for row, smiles in enumerate(MOLECULES)))
+    given = {"RECEPTOR": str(pocket_file), "REFERENCE": str(known_file), "LIGANDS": str(library)}
+    told = ran(monkeypatch, tmp_path / "demo", given, "threads")
+    assert told[:2] == ["10", str(len(MOLECULES))]
+    # 2 searches of the reference, 3 of a probe, 14 more of 8 molecules, all inferred, 4 of 2 molecules, 1 of the best
+    assert int(told[7]) >= 2 + 3 + 14 + len(MOLECULES) + 4 + 1
+
+
+@pytest.mark.long
+def test_the_demo_with_its_own_receptor_and_library_in_worker_processes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = ran(monkeypatch, tmp_path / "demo", {}, "local")
+    assert told[:2] == ["10", "150"]
+    assert int(told[7]) >= 150 + 2 + 3 + 14 + 150 + 4 + 1, "150 made, and a few more than are kept"
 
 
 @pytest.mark.long

@@ -9,9 +9,9 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 BRIEFLY = (
-    "--searches", "2", "--evaluations", "20000", "--final", "2", "--final-exhaustiveness", "2",
+    "--searches", "2", "--evaluations", "8000", "--final", "2", "--final-exhaustiveness", "2",
 )  # fmt: skip
-"""tests/docking has whole searches."""
+"""Searches of hundredths of a second."""
 SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine

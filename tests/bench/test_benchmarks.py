@@ -31,9 +31,11 @@ def test_every_benchmark_has_sizes_here_that_it_knows() -> None:
         ("cold-start", {"preloaded"}),
     ],
 )
-def test_benchmark_beside_pools(name: str, own: set[str], tmp_path: Path) -> None:
-    found = _TINY.ran(name, tmp_path, rivals=("ppe", "pool"))
-    _TINY.check(found, name, _TINY.promised(name, own | set(POOLS)))
+@pytest.mark.parametrize("pools", [POOLS[:2], pytest.param(POOLS, marks=pytest.mark.long)], ids=len)
+def test_benchmark_beside_pools(name: str, own: set[str], pools: tuple[str, ...], tmp_path: Path) -> None:
+    """Every day beside one pool: throughput has both, and each turn starts a process and its workers."""
+    found = _TINY.ran(name, tmp_path, rivals=pools[1:])
+    _TINY.check(found, name, _TINY.promised(name, own | set(pools)))
     assert not found["skipped"]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import benchmarks
-from benchmarks import gil_graphs, scheduler_alone
+from benchmarks import gil_graphs, queues, scheduler_alone
 from tests.bench import tiny
 from tests.bench.tiny import Tiny
 
@@ -91,8 +92,8 @@ def test_every_benchmark_has_sizes_here_that_it_knows() -> None:
     [
         ("throughput", {"bare-ring", "csched"}),
         ("latency", {"bare-pipe"}),
-        ("payload", {"bare-copy"}),
-        ("granularity", {"bare-ring"}),
+        pytest.param("payload", {"bare-copy"}, marks=pytest.mark.long),
+        pytest.param("granularity", {"bare-ring"}, marks=pytest.mark.long),
     ],
 )
 def test_ceilings_are_measured_beside_cellmill(name: str, ceilings: set[str], tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_ceilings_are_measured_beside_cellmill(name: str, ceilings: set[str], tm
         ("chain", {"cellmill"}),
         ("records", {"cellmill"}),
         pytest.param("screens", {"cellmill", "barrier"}, marks=pytest.mark.long),
-        ("watching", set()),
+        pytest.param("watching", set(), marks=pytest.mark.long),
     ],
 )
 def test_benchmark_of_cellmill_alone(name: str, contenders: set[str], tmp_path: Path) -> None:
@@ -135,12 +136,27 @@ def test_graphs(tmp_path: Path) -> None:
     )
 
 
-def test_queues_with_every_policy_the_scheduler_has(tmp_path: Path) -> None:
+EVERY = benchmarks.load("queues").runtimes
+KNOWN = {"policy:least-loaded", "policy:round-robin", "policy:random"}
+
+
+@pytest.mark.parametrize(
+    "runtimes",
+    [
+        ("cellmill", "policy:random", queues.SHARED, queues.OWN),
+        pytest.param(EVERY, marks=pytest.mark.long),
+    ],
+    ids=len,
+)
+def test_queues_with_the_policies_that_the_scheduler_has(
+    runtimes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    some = replace(benchmarks.load("queues"), runtimes=runtimes)
+    monkeypatch.setattr(benchmarks, "load", lambda name: some)
     found = _TINY.ran("queues", tmp_path, rivals=())
-    every = set(benchmarks.load("queues").runtimes)
     assert set(found["skipped"].values()) <= {"the scheduler has no such policy"}
-    assert {"policy:least-loaded", "policy:round-robin", "policy:random"} <= every - set(found["skipped"])
-    _TINY.check(found, "queues", _TINY.promised("queues", every - set(found["skipped"])))
+    _TINY.check(found, "queues", _TINY.promised("queues", set(runtimes) - set(found["skipped"])))
+    assert {key for key in EVERY if queues.missing(key) is None} >= KNOWN
 
 
 def test_intervals_of_tasks_add_up(tmp_path: Path) -> None:

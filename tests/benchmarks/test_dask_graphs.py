@@ -65,7 +65,17 @@ def test_replayed_tasks_take_their_time_and_return_their_size() -> None:
     assert get_sync(graph, keys) == (bytes(27),)
 
 
-@pytest.mark.parametrize("kind", sorted({*PROGRAMS} - {"vectorizer", "xarray"}))  # many seconds
+QUICK = {"bag", "merge", "numpy", "tree"}
+"""The others import pandas and Dask's frames, for seconds, or take many."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.long)
+        for kind in sorted({*PROGRAMS} - {"vectorizer", "xarray"})
+    ],
+)
 def test_programs_give_the_same_beneath_as_with_dasks_threads(kind: str) -> None:
     import dask.threaded
 

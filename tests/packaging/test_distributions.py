@@ -15,7 +15,6 @@ from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
 from tests.packaging.conftest import (
-    PLAINLY,
     ROOT,
     Distributions,
     checkout,
@@ -109,8 +108,10 @@ def test_sdist_holds_the_built_panel_and_no_binaries(distributions: Distribution
 
 
 def test_build_without_node_says_so_and_still_builds(tmp_path: Path) -> None:
+    """Without the C as well, which is compiled in the other build: that it would have been compiled is said."""
     checkout(tmp_path / "tree", panel=False)
-    env = clean_environment(PATH=path_without_node(tmp_path / "bin"), CELLMILL_CFLAGS=PLAINLY)
+    (tmp_path / "tree" / "csched" / "build.py").unlink()
+    env = clean_environment(PATH=path_without_node(tmp_path / "bin"))
     command = [
         sys.executable,
         "-m",
@@ -129,7 +130,8 @@ def test_build_without_node_says_so_and_still_builds(tmp_path: Path) -> None:
     assert "without the JupyterLab panel" in log
     (wheel,) = (tmp_path / "out").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "cellmill/_csched.abi3.so" in names
+    assert "cellmill/__init__.py" in names
+    assert "csched/build.py is missing; building without the C scheduler" in log
     assert [name for name in names if "labextensions" in name] == []
 
 

@@ -24,6 +24,8 @@ from tests.docking import small_screen
 
 RESULTS = ("hits.csv", "hits.sdf", "predictions.csv")
 WAYS = ((2, "local"), (1, "threads"), (1, "local"), (2, "threads"))
+EARLY = ((1, "threads"), 5)
+"""How a screen is killed in its start: by how many workers it docks, and how many dockings are on disk."""
 OVERLAP = 3
 """Molecules that dock while a round is chosen: more than a round has."""
 
@@ -95,26 +97,27 @@ def undisturbed(
 
 
 @pytest.mark.parametrize(
-    ("undisturbed", "overlap", "ways"),
+    ("undisturbed", "overlap", "kills", "last"),
     [
-        pytest.param(0, 0, ("local", "threads"), marks=pytest.mark.long),
-        pytest.param(OVERLAP, OVERLAP, ("threads", "local"), marks=pytest.mark.long),
-        (OVERLAP, OVERLAP, ("threads", "threads")),
+        pytest.param(0, 0, [EARLY, ((2, "local"), 17)], "threads", marks=pytest.mark.long),
+        pytest.param(OVERLAP, OVERLAP, [EARLY, ((2, "threads"), 17)], "local", marks=pytest.mark.long),
+        (OVERLAP, OVERLAP, [((2, "threads"), 17)], "threads"),
     ],
     indirect=["undisturbed"],
+    ids=["rounds", "going on in processes", "once"],
 )
 def test_a_killed_screen_ends_in_the_same_table(
     processes: Any,
     small_target: Any,
     undisturbed: tuple[Path, float],
     overlap: int,
-    ways: tuple[str, str],
+    kills: list[tuple[tuple[int, str], int]],
+    last: str,
     tmp_path: Path,
 ) -> None:
-    """Worker processes take seconds for their imports: long tests kill them, and go on with them."""
+    """Every day in its first round: what is killed twice, or in worker processes, takes seconds more."""
     folder = tmp_path / "screen"
-    killed, last = ways
-    for way, wanted in (((1, "threads"), 5), ((2, killed), 17)):
+    for way, wanted in kills:
         killed_at(wanted, screened(processes, small_target, folder, way, overlap), folder)
     found = len(lines(folder / DOCKINGS))
     assert found < small_screen.SEARCHES * (small_screen.START + small_screen.ROUNDS * small_screen.PER_ROUND)

@@ -172,7 +172,7 @@ def test_the_page_says_how_shows_what_runs_and_its_buttons_act(
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)"
     first = watched(HOLDS)
     page.get_by_text(f"process {first.pid} · local").wait_for()
-    page.reload()  # the cookie lets it in
+    assert page.request.get(f"{dashboard.base}/").status == 200, "the cookie lets it in"
     page.get_by_text("40 done").wait_for()
     page.get_by_text("28 queued").wait_for()
     page.locator("td", has_text="hold('[b]x[/b]')").first.wait_for()

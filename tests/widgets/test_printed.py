@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tests.support.notebook import Notebook, Output
 from tests.widgets.test_progress import WAIT, WIDGET, is_display
@@ -113,13 +111,3 @@ def test_live(notebook: Notebook, tmp_path: Path) -> None:
     assert WIDGET not in folded(output)
     assert "60 lines printed by 60 calls of slow" in folded(output)["text/plain"]
     assert notebook.value("len(__import__('ipywidgets').Widget.widgets)") == "0"
-
-
-def test_it_stays_in_a_saved_notebook(tmp_path: Path) -> None:
-    cells = ["%load_ext cellmill\n%cellmill workers 2", TALK, "r = list(talk.map(range(40)))"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = notebook.cells[-1].outputs
-    [page] = [each["data"]["text/html"] for each in outputs if each["output_type"] == "display_data"]
-    assert all(f"line {i} &lt;&amp;&gt;\n" in page for i in range(40))
-    assert "41 lines printed by 40 calls of talk" in page

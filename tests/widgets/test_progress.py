@@ -243,10 +243,12 @@ def test_disable_and_enable(notebook: Notebook) -> None:
     assert notebook.run("%%pfor x in range(8)\nimport time\ntime.sleep(0.2)").ok().displays
 
 
-def test_an_executed_notebook_keeps_the_line_and_no_dead_widget() -> None:
+def test_an_executed_notebook_keeps_the_line_what_was_printed_and_no_dead_widget() -> None:
     cells = [
         "%load_ext cellmill\n%cellmill workers 2",
         "%%pfor --name nap x in range(8)\nimport time\ntime.sleep(0.2)",
+        "%%parallel\ndef talk(i):\n    print('line', i, '<&>')",
+        "r = list(talk.map(range(40)))",
     ]
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(document, kernel_name="python3", timeout=60).execute()
@@ -254,3 +256,7 @@ def test_an_executed_notebook_keeps_the_line_and_no_dead_widget() -> None:
     assert output.output_type == "display_data"
     assert output.data["text/plain"].startswith("nap: 8 done in ")
     assert WIDGET not in output.data
+    outputs = document.cells[-1].outputs
+    [page] = [each.data["text/html"] for each in outputs if each.output_type == "display_data"]
+    assert all(f"line {i} &lt;&amp;&gt;\n" in page for i in range(40))
+    assert "40 lines printed by 40 calls of talk" in page

@@ -25,7 +25,7 @@ def test_every_benchmark_has_sizes_here_that_it_knows() -> None:
     [
         ("latency", set()),
         ("payload", set()),
-        ("granularity", set()),
+        pytest.param("granularity", set(), marks=pytest.mark.long),  # a notebook measures it every day
         ("memory", {"soak"}),
         ("workers", set()),
         ("cold-start", {"preloaded"}),

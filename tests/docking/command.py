@@ -12,7 +12,7 @@ BRIEFLY = (
     "--searches", "2", "--evaluations", "8000", "--final", "2", "--final-exhaustiveness", "2",
 )  # fmt: skip
 """Searches of hundredths of a second."""
-SMALL_BOX = ("2.82", "0.28", "10.63", "16", "16", "16")
+SMALL_BOX = ("2.82", "0.28", "10.63", "12", "12", "12")
 FRAGMENTS = """\
 NCc1ccccc1 benzylamine
 Oc1ccccc1 phenol

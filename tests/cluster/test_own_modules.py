@@ -257,5 +257,5 @@ def test_what_cannot_be_shipped(tmp_path: Path, client: Any) -> None:
     ):
         with pytest.raises(UsageError, match=says):
             Executor(backend=client, ship=path)
-    with pytest.raises(TypeError, match="no option 'ship'"):
+    with pytest.raises(TypeError, match="ship= is an option of clusters"):
         Executor(1, ship=[str(tmp_path)])

@@ -129,7 +129,7 @@ def test_no_more_is_kept_than_was_said(address: str) -> None:
 def test_where_nothing_can_be_left(address: str) -> None:
     with pytest.raises(UsageError, match="ends with this kernel"):
         Executor(1, backend="dask", name="screen")
-    with pytest.raises(TypeError, match="no option 'name'"):
+    with pytest.raises(TypeError, match="name= is an option of clusters"):
         Executor(1, name="screen")
     with pytest.raises(UsageError, match="keep_seconds"):
         Executor(backend=address, name="screen", keep_seconds=0)

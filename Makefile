@@ -33,7 +33,7 @@ demo: setup ## run the docking notebook and leave its results in build/demo/
 lab: setup ## open JupyterLab on the docking notebook
 	@$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) examples/02_docking_inference.ipynb
 
-test: setup $(STAMPS)/chromium ## every check and test but the long ones (about 9 minutes on two cores); SUITES="c python" picks some
+test: setup $(STAMPS)/chromium ## every check and test but the long ones (about 10 minutes on two cores); SUITES="c python" picks some
 	@$(PY) scripts/run_tests.py $(SUITES)
 
 test-long: setup $(STAMPS)/chromium ## the tests that are too slow for `make test`: ten minutes of everything at once, faults at scale

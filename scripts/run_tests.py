@@ -1,4 +1,4 @@
-"""Run the test suites, five at a time, go on after a failure, and end with one line of counts.
+"""Run the test suites, four at a time, go on after a failure, and end with one line of counts.
 
 ``python scripts/run_tests.py [SUITE...]``: check c typescript packaging python workers backends kernels browser
 docking benchmarks notebooks (all of these without arguments), quick (what answers within two minutes), c-long or long.
@@ -202,14 +202,14 @@ SUITES: dict[str, Callable[[], Outcome]] = {
     "c-long": lambda: c_tests("test-long"),
     "long": lambda: pytest("long", "long", "-o", "timeout=3600"),
 }
-# In the order in which they begin. They wait almost as much as they compute, so five of them share two cores: what
+# In the order in which they begin. They wait almost as much as they compute, so four of them share two cores: what
 # takes longest begins first, so that all lanes end within the time of the shortest.
 DEFAULT = [
-    *("backends", "python", "kernels", "workers", "browser", "docking", "check", "c"),
+    *("backends", "browser", "python", "kernels", "workers", "docking", "check", "c"),
     *("packaging", "benchmarks", "notebooks", "typescript"),
 ]
 GROUPS = {"quick": ["brief", "check"]}
-LANES = 5
+LANES = 4
 ALONE = {"c-long", "long"}  # what nothing may run beside
 _print = threading.Lock()
 

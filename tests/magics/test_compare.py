@@ -28,8 +28,8 @@ def test_two_cells_before_and_after_an_edit(notebook: Notebook) -> None:
     sentence = output.text.splitlines()[0]
     assert sentence.startswith(f"In [{after}] took ")
     assert f"than In [{before}] (" in sentence
-    # it sleeps a third as long, and wakes late on a busy machine
-    assert re.search(r"f (2\.[5-9]|3\.0)x faster per task \(95 % interval", sentence), sentence
+    # it sleeps a third as long; on a busy machine either cell wakes late
+    assert re.search(r"f [2-9]\.\d+x faster per task \(95 % interval", sentence), sentence
     code = [line.split()[-1] for line in output.text.splitlines() if line.startswith("its code")]
     assert code == ["differs", "same"]
     assert "<table>" in output.result["text/html"]

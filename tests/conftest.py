@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import cellmill
 from cellmill import Executor
 from cellmill.backends.local import zygote_client
 from cellmill.diagnostics import notices
@@ -124,6 +125,15 @@ def fresh() -> Iterator[Executor]:
     executor = Executor(2)
     yield executor
     executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def default(fresh: Executor) -> Iterator[Executor]:
+    """The same, as the executor that calls take where none is named."""
+    before = cellmill.peek_default_executor()
+    cellmill.set_default_executor(fresh)
+    yield fresh
+    cellmill.set_default_executor(before)
 
 
 @pytest.fixture(scope="session")

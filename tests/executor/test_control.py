@@ -330,14 +330,6 @@ def test_a_run_of_many_elements_stops_at_once(
 # -- by name
 
 
-@pytest.fixture
-def default(fresh: Executor) -> Iterator[Executor]:
-    before = cellmill.peek_default_executor()
-    cellmill.set_default_executor(fresh)
-    yield fresh
-    cellmill.set_default_executor(before)
-
-
 def test_pause_and_resume_by_name(default: Executor) -> None:
     cellmill.pause()
     assert default.paused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -196,14 +195,6 @@ def test_cells_are_named() -> None:
         assert "In[" in shown.result["text/plain"]
     finally:
         kernel.close()
-
-
-@pytest.fixture
-def default(fresh: Executor) -> Iterator[Executor]:
-    before = cellmill.peek_default_executor()
-    cellmill.set_default_executor(fresh)
-    yield fresh
-    cellmill.set_default_executor(before)
 
 
 def test_a_run_by_its_record(default: Executor, tmp_path: Path) -> None:

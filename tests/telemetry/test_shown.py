@@ -28,12 +28,9 @@ LIVE = ("waiting", "delayed", "queued", "sent", "running", "stopping")
 
 
 @pytest.fixture
-def watched(fresh: Executor) -> Iterator[Executor]:
-    """An executor of its own as the default one."""
-    before = cellmill.peek_default_executor()
-    cellmill.set_default_executor(fresh)
-    yield fresh
-    cellmill.set_default_executor(before)
+def watched(default: Executor) -> Iterator[Executor]:
+    """An executor of its own as the default one; what comes after it is in another cell."""
+    yield default
     run_registry.bump_epoch()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,8 @@ NAMES = ("start", "end", "ticket", "count", "failed", "cut", "worker", "running"
 
 
 @pytest.fixture
-def executor() -> Iterator[cellmill.Executor]:
-    """A default executor of two workers."""
-    before = cellmill.peek_default_executor()
-    with cellmill.Executor(2) as made:
-        cellmill.set_default_executor(made)
-        yield made
-    cellmill.set_default_executor(before)
+def executor(default: cellmill.Executor) -> cellmill.Executor:
+    return default
 
 
 def spans(data: bytes) -> list[dict[str, Any]]:

@@ -172,8 +172,9 @@ class KernelModules:
     def version_here(self, name: str, path: str) -> Version | None:
         """Return the version of this file that this process has, and can hand on; None: it has none of it."""
         held = self._held.get(name)
-        known = held is not None and held.spec is not None and held.path == path and held.text is not None
-        return held.version if held is not None and known else None
+        if held is None or held.spec is None or held.path != path or held.text is None:
+            return None
+        return held.version
 
     def text(self, name: str) -> bytes | None:
         """Return the text that a module was loaded from."""

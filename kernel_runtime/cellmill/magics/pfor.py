@@ -201,9 +201,8 @@ def _raise(loop: Loop, harvest: Harvest) -> NoReturn:
         if not failures:
             raise broken
     for failure in failures:
-        shown = (
-            f" ({failure.item})" if failure.item else ""
-        )  # of a change that is done at the end it is not kept
+        # of a change that is done at the end the item is not kept
+        shown = f" ({failure.item})" if failure.item else ""
         place(failure.error, f"item {failure.index}{shown}")
     if not isinstance(
         failures[0].error, Exception

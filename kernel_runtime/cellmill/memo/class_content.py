@@ -10,9 +10,8 @@ from ..by_value.class_making import OF_MEMBERS
 _NONE = frozenset(
     ("__dict__", "__weakref__", "__slotnames__", "_abc_impl", "__firstlineno__", "__static_attributes__")
 )
-_BY_MEMBERS = frozenset(
-    ("_member_map_", "_value2member_map_")
-)  # the second has composed flags that were asked for
+# Members count by themselves; the second has composed flags that were asked for, too.
+_BY_MEMBERS = frozenset(("_member_map_", "_value2member_map_"))
 
 
 def content_of(cls: type) -> list[Any]:

@@ -53,9 +53,8 @@ class Kernel:
     runs: list[dict[str, Any]]  # as `Attached.runs`, with ``left``: seconds still to go, None: not known
     workers: list[dict[str, Any]]  # as `Attached.workers`, with ``memory``, None: not known
     tasks: list[dict[str, Any]]  # as `Attached.journeys`, the newest first
-    gone: dict[str, int] = field(
-        default_factory=dict
-    )  # `ENDS` of executors that were seen and are there no more
+    # `ENDS` of executors that were seen and are there no more
+    gone: dict[str, int] = field(default_factory=dict)
 
     @property
     def ended(self) -> int:

@@ -30,10 +30,8 @@ class FunctionTimes:
     name: str
     tasks: int
     failed: int
-    seconds: (
-        np.ndarray
-    )  # run times of all attempts of which the begin and the end are known, sorted; of a batch's
-    # items its part of the batch's time
+    # run times of all attempts of which the begin and the end are known, sorted; of an item of a batch its part of that
+    seconds: np.ndarray
 
     def quantile(self, share: float) -> float:
         """The time below which this share of them ran."""

@@ -33,8 +33,11 @@ export function rate(value: number): string {
   return value.toFixed(value >= 9.995 ? 1 : 2);
 }
 
-/** A duration: 0.4 s, 12 s, 3:05, 1:02:00. */
+/** A duration: 28 ms, 0.4 s, 12 s, 3:05, 1:02:00. */
 export function duration(seconds: number): string {
+  if (seconds >= 0.0005 && seconds < 0.05) {
+    return `${Math.round(seconds * 1000)} ms`;
+  }
   if (seconds < 9.95) {
     return `${seconds.toFixed(1)} s`;
   }

@@ -31,8 +31,9 @@ test('percents are whole and never round up', () => {
   }
 });
 
-test('durations grow from tenths to hours', () => {
+test('durations grow from milliseconds to hours', () => {
   const cases: [number, string][] = [
+    [0.0284, '28 ms'],
     [0.44, '0.4 s'],
     [9.96, '10 s'],
     [59.6, '1:00'],

@@ -91,6 +91,7 @@ typedef struct {
 typedef struct { /* further arguments of csched_submit_with */
     const uint64_t *inputs; /* tickets of the tasks whose results this one takes, in order */
     uint32_t input_count;
+    uint32_t failed;   /* 1 + the place of an input that failed and is not known here any more; 0: none */
     uint32_t count;    /* elements of a chunk, else 1 */
     int32_t priority;  /* -100 .. 100, larger runs first */
     uint32_t retries;  /* how often a task that failed or was lost starts again, at most 255 */

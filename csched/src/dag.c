@@ -254,10 +254,10 @@ static bool is_bad(const dag_node_t *node)
     return node->over && node->state >= CSCHED_DAG_FAILED;
 }
 
-/* Settles nodes that ended without a journey: cancelled before they ran, or with an input that had failed already. */
+/* Settles nodes that ended without a journey, cancelled with their whole run, or whose journey was overwritten. */
 static void settle_the_rest(csched_dag_t *dag)
 {
-    for (uint32_t i = 0; i < dag->edge_count; i++) {
+    for (uint32_t i = 0; i < dag->edge_count && dag->forgot; i++) {
         dag_node_t *node = &dag->nodes[dag->edges[i].to];
         if (node->gone && !node->over && !node->retried && is_bad(&dag->nodes[dag->edges[i].from]))
             set_state(dag, node, CSCHED_DAG_SKIPPED, true);

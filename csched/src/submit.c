@@ -115,7 +115,7 @@ static int check_options(csched_t *s, const call_t *call)
         return CSCHED_EINVAL;
     if (s->functions[o->beside].dropped)
         return CSCHED_ESTALE;
-    for (uint32_t i = 0; i < o->input_count; i++)
+    for (uint32_t i = 0; i < o->input_count && !o->failed; i++)
         if (!graph_find(&s->graph, input_ticket(call, i)))
             return call->earlier && o->inputs[i] <= UINT32_MAX ? CSCHED_EINVAL : CSCHED_ESTALE;
     return CSCHED_OK;
@@ -156,7 +156,9 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     int rc = o->beside || o->warm ? need(s, task, o) : CSCHED_OK;
     if (rc < 0)
         return rc;
-    if (o->input_count) {
+    if (o->failed) {
+        failed = o->failed - 1;
+    } else if (o->input_count) {
         rc = link_inputs(s, task, call, &failed);
         if (rc < 0)
             return rc; /* the edges made so far have a dead ticket and are skipped */
@@ -168,7 +170,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
         }
     }
     if (failed != NO_TASK) {
-        task_finish(s, call->slot, CSCHED_DEPENDENCY, NULL, failed);
+        task_not_run(s, call->slot, failed);
         return CSCHED_OK;
     }
     if (o->not_before > task->submitted)

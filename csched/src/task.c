@@ -253,11 +253,11 @@ static bool has_value(uint32_t status)
     return status == CSCHED_VALUE || status == CSCHED_NONE;
 }
 
-static void finish_dependent(csched_t *s, task_t *dependent, uint32_t position)
+void task_not_run(csched_t *s, uint32_t slot, uint32_t position)
 {
-    s->graph.waiting_count--;
-    dependent->row = journey_record_incomplete(&s->journey, dependent, NO_WORKER, CSCHED_DEPENDENCY, NULL);
-    task_finish(s, ticket_slot(dependent->ticket), CSCHED_DEPENDENCY, NULL, position);
+    task_t *task = task_at(s, slot);
+    task->row = journey_record_incomplete(&s->journey, task, NO_WORKER, CSCHED_DEPENDENCY, NULL);
+    task_finish(s, slot, CSCHED_DEPENDENCY, NULL, position);
 }
 
 /* Delivers the outcome of one input to a waiting task. */
@@ -267,7 +267,8 @@ static void deliver(csched_t *s, const task_t *from, uint64_t ticket, uint32_t p
     if (!dependent || dependent->state != TASK_WAITING)
         return;
     if (!has_value(from->status) || task_input(dependent, position, from) < 0) {
-        finish_dependent(s, dependent, position);
+        s->graph.waiting_count--;
+        task_not_run(s, ticket_slot(ticket), position);
         return;
     }
     account_input(&s->accounts, dependent, from->ticket);

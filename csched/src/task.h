@@ -21,6 +21,7 @@ bool task_retries(const task_t *task);
 bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, const uint64_t ran[4]);
 /* it ends without a result of its own; `ran` as above */
 void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail, const uint64_t ran[4]);
+void task_not_run(csched_t *s, uint32_t slot, uint32_t position); /* its input at this position failed */
 bool keeps_payload(uint32_t status);
 /* Counts the first `end` elements of a chunk that runs; `failures` of them have failed. */
 void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failures);

@@ -141,6 +141,31 @@ static void inputs_already_there(void)
     world_close(w);
 }
 
+/* One that is not known any more: the task is over, like one whose input fails later, and has a journey too. */
+static void an_input_that_failed_long_ago(void)
+{
+    world_t *w = world_open(0);
+    world_thread(w);
+    uint64_t bad = submit(w, JOB_FAIL, 0, 1);
+    finish(w, 1);
+    csched_options_t options = plain();
+    options.failed = 2;
+    uint64_t ticket = submit_with(w, (job_t){JOB_NONE, 1, 0}, &options);
+    CHECK(ticket > bad);
+    finish(w, 2);
+    EQUAL(w->by_status[CSCHED_DEPENDENCY], 1);
+    EQUAL(stats_of(w).failed, 2);
+    EQUAL(stats_of(w).submitted, 2);
+    csched_journey_t rows[8];
+    uint64_t cursor = 0, dropped;
+    uint32_t n = csched_journeys(w->s, &cursor, 8, rows, &dropped);
+    EQUAL(n, 2);
+    EQUAL(rows[1].ticket, ticket);
+    EQUAL(rows[1].status, CSCHED_DEPENDENCY);
+    EQUAL(u32_relaxed(&board->order), 1); /* nothing of it ran */
+    world_close(w);
+}
+
 static uint64_t kernel_block(world_t *w, job_t job, uint64_t bytes)
 {
     uint64_t block, address;
@@ -310,7 +335,7 @@ static void wrong_arguments(void)
 }
 
 MAIN(TEST(independent_tasks), TEST(a_million_before_any_worker), TEST(a_chain), TEST(diamonds), TEST(fan_in),
-     TEST(inputs_already_there), TEST(payloads_larger_than_the_ring), TEST(the_largest_in_line_payloads_and_inputs),
-     TEST(priorities_run_larger_first), TEST(not_before_its_time),
+     TEST(inputs_already_there), TEST(an_input_that_failed_long_ago), TEST(payloads_larger_than_the_ring),
+     TEST(the_largest_in_line_payloads_and_inputs), TEST(priorities_run_larger_first), TEST(not_before_its_time),
      TEST(not_before_its_time_although_its_input_is_there), TEST(a_full_arena_does_not_block_the_queue),
      TEST(wrong_arguments))

@@ -94,13 +94,18 @@ def test_one_that_is_tried_again(ex: Executor) -> None:
     assert cellmill.why(future) == by_number(ex, future) == "It does not wait: it was cancelled."
 
 
-def test_one_that_failed_and_its_dependent(ex: Executor) -> None:
-    ex.pause()  # the second call is a task of its own only while its input is not over
+@pytest.mark.parametrize("known", [False, True])
+def test_one_that_failed_and_its_dependent(ex: Executor, known: bool) -> None:
+    """Whether the kernel knows of the failure when the second call is made, or hears of it later."""
+    ex.pause()
     try:
         bad = ex.submit(tasks.fail, "as asked")
-        after = ex.submit(tasks.double, bad)
+        after = None if known else ex.submit(tasks.double, bad)
     finally:
         ex.resume()
+    if after is None:
+        bad.exception(SECONDS)
+        after = ex.submit(tasks.double, bad)
     with pytest.raises(DependencyError):
         after.result(SECONDS)
     settle(ex)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, Future, WorkerLostError, run_registry
+from cellmill.api import questions_of
 from cellmill.views.sections import graph as graph_section
 from cellmill.views.sections.graph import GraphSection
 from tests.support.helpers import prepend_to_path
@@ -138,6 +139,26 @@ def test_every_state(executor: Executor, tmp_path: Path) -> None:
     assert picture.kinds[-1] == "graph-states"  # the tasks are those that were sent before
     assert picture.function(first) == "hold"
     assert array("f", picture.frame["seconds"])[picture.tickets.index(first._ticket)] > 0
+
+
+def test_inputs_that_had_failed_before(executor: Executor) -> None:
+    """What hangs on them is over at once, and a task like others."""
+    bad = executor.submit(fail, 1)
+    assert isinstance(bad.exception(SECONDS), ValueError)
+    behind = executor.submit(total, bad, "x")
+    further = executor.submit(total, 1, [behind])
+    assert behind.done()
+    assert further.done()
+    picture = Picture(executor).look()
+    assert picture.edges == [(bad._ticket, behind._ticket), (behind._ticket, further._ticket)]
+    assert [picture.state(f) for f in (bad, behind, further)] == [FAILED, SKIPPED, SKIPPED]
+    assert picture.function(behind) == "total"
+    questions = questions_of(executor)
+    rows, count = questions.find(kinds=("not-run",), order="oldest")
+    assert count == 2
+    assert [row.task for row in rows] == [behind._ticket, further._ticket]
+    assert questions.arguments(behind._ticket, None) == "<input 1>, 'x'"
+    assert executor.stats().submitted == executor.stats().failed == 3
 
 
 def test_the_arguments_of_a_few_tasks_are_told(executor: Executor) -> None:

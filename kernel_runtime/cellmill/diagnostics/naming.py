@@ -24,15 +24,20 @@ class InputName:
 
 def call_text(name: str, args: Any, kwargs: dict[str, Any], future: type[Any]) -> str:
     """A call in short; objects of the class ``future`` are shown as inputs."""
+    return f"{name}({arguments_text(args, kwargs, future)})"
+
+
+def arguments_text(args: Any, kwargs: dict[str, Any], future: type[Any]) -> str:
+    """The arguments of a call in short, as `call_text` has them."""
     count, shown = 0, list[Any]()
     for value in (*args, *kwargs.values()):
         count += (of_input := is_a(value, future))
         shown.append(InputName(count) if of_input else value)
     named = dict(zip(kwargs, shown[len(args) :], strict=True))
     try:
-        return f"{name}({short_arguments(tuple(shown[: len(args)]), named)})"
+        return short_arguments(tuple(shown[: len(args)]), named)
     except Exception:
-        return f"{name}(<arguments that cannot be shown>)"
+        return "<arguments that cannot be shown>"
 
 
 def name_call(error: BaseException, call: str, task: str = "") -> None:

@@ -25,6 +25,7 @@ from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
 from ...serialization.shared import packing
 from .failure_records import Failure, Group, cut, keep_bytes, keep_item
+from .not_run import NotRunFuture
 from .scheduler import Scheduler, ffi, with_gil
 
 MOST_FAILURES, FIRST_OF_A_KIND = 2048, 8
@@ -80,7 +81,9 @@ class FailureLog:
                 self._scheduler.handle, slot, with_gil.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
             )
         name = self._functions.names.get(ended.function, "?")
-        if name == "?":
+        if type(future) is NotRunFuture:
+            name, shown = future.function, future.arguments
+        elif name == "?":
             name = function_that_raised(error)
         if arguments is None and ended.size:
             arguments = self._scheduler.view(ended.address, ended.size)

@@ -5,20 +5,20 @@ A task's path in the kernel begins at `Sender.submit`; that of a plain call goes
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
 from ...by_value import identities
-from ...diagnostics.naming import call_text, name_call
+from ...diagnostics.naming import arguments_text
 from ...diagnostics.signatures import check_call
 from ...errors import CellmillError, UsageError
 from ...futures import Future, FutureOwner
 from ...process_context.settings import Settings
 from ...randomness import given
 from ...randomness.generators import Draws
-from ...run_registry import note_failure
 from ...serialization.function_code import function_name
 from ...serialization.packer import Packer
 from ...serialization.payload import INLINE_MAX, Encoded, encode
@@ -27,12 +27,13 @@ from ...serialization.unpacked import with_names
 from ...serialization.unpicklable import explain_argument
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, Stats, TaskOptions
 from ..resources import Resources
-from . import outcomes, state_map
-from .call_encoding import AwaitedInput, FailedInput, Inputs, Packing, add_input, pack
+from . import outcomes
+from .call_encoding import AwaitedInput, FailedInput, Inputs, Packing, add_input, is_owned_by, pack
 from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
 from .gathered_calls import GatheredCalls
+from .not_run import NotRunFuture
 from .payload_blocks import Room
 from .plain import PlainSubmit
 from .protocols import StreamHost
@@ -196,9 +197,7 @@ class Sender:
                     return self.gathered.submit(function, args, options, run)
                 awaited.wait()  # what the call carries besides its arguments is as of now
             except FailedInput as failed:
-                return self._failed(
-                    run, failed.cause, call_text(function_name(function), args, kwargs, Future)
-                )
+                return self._not_run(function, args, kwargs, options, run, failed.cause)
 
     def _packing(self, function: Any, with_names: Callable[[Any, Any], Any]) -> Packing:
         host = self.host
@@ -280,15 +279,31 @@ class Sender:
         tickets = ffi.new("uint64_t[]", over)
         with_gil.csched_depended(self.scheduler.handle, ticket, number, tickets, len(over))
 
-    def _failed(self, run: int, cause: Future, call: str) -> Future:
-        """A future of a call that one of its inputs has failed already."""
-        self.scheduler.adjust_run(run, submitted=1, failed=1)
-        self.host.states.put(None, 1, state_map.FAILED, run)
-        future = Future(self.host)
-        error = outcomes.dependency_failed(cause, 0)
-        name_call(error, call)
-        note_failure(run, self.host, error)
-        future.settle(None, error)
+    def _not_run(
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: TaskOptions,
+        run: int,
+        cause: Future,
+    ) -> Future:
+        """The future of a call one of whose inputs has failed already: a task that is over at once."""
+        future = NotRunFuture(self.host, cause, function_name(function), arguments_text(args, kwargs, Future))
+        form = ffi.new(_FORM)
+        form.failed, form.count, form.block, form.priority = 1, 1, NO_BLOCK, options.priority
+        number, ticket = 0, with_gil.CSCHED_ESTALE
+        while ticket == with_gil.CSCHED_ESTALE:  # the function was renewed meanwhile
+            number, slot = self._drawn.number(function), self.slots.take()
+            self.slots.entries[slot] = future
+            ticket = with_gil.csched_submit_with(self.scheduler.handle, slot, number, run, _NULL, 0, 0, form)
+            if ticket < 0:
+                with contextlib.suppress(StaleInput):
+                    self.slots.undo(slot, ticket)
+        future._ticket = ticket
+        if is_owned_by(self.host, cause):
+            self._tell_over(ticket, number, [cause._ticket])
+        self.host.resolve()
         return future
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:

@@ -8,7 +8,6 @@ import time
 from typing import Any
 
 from ... import run_registry
-from ...diagnostics.naming import call_text
 from ...diagnostics.signatures import check_call
 from ...futures import Future
 from ...process_context import library_settings, settings, thread_context
@@ -139,9 +138,7 @@ class ThreadsSender(Sender):
                 awaited.wait()
                 continue
             except FailedInput as failed:
-                return self._failed(
-                    run, failed.cause, call_text(function_name(function), args, kwargs, Future)
-                )
+                return self._not_run(function, args, kwargs, options, run, failed.cause)
             call = kind(function, filled, named or None, context_now(), self._sources(inputs))
             number = self.functions.number(function)
             slot = self.slots.take()

@@ -1,4 +1,5 @@
 #include <Python.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <structmember.h>
 
@@ -15,7 +16,7 @@ typedef struct {
 
 /* Live as long as the interpreter: the wrapper type, `shorten`, and types.MethodType. */
 static PyObject *boundary_type, *shortening, *method_type;
-static PyObject *state_name, *exception_name, *result_name;
+static PyObject *state_name, *exception_name, *result_name, *given_name;
 
 /* Removes Cellmill's frames from the current error. */
 static void shorten_raised(void)
@@ -45,12 +46,30 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     return value;
 }
 
+static bool is_fixed(PyObject *value)
+{
+    return value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) ||
+           PyBool_Check(value) || PyBytes_CheckExact(value);
+}
+
+/* Notes that a value which can be changed is given away; false: elements of a map want it packed before, or an error is
+ * set. No other thread runs in between. */
+static bool note_given(PyObject *future)
+{
+    PyObject *given = PyObject_GetAttr(future, given_name);
+    bool noted = given == Py_True || (given == Py_None && PyObject_SetAttr(future, given_name, Py_True) == 0);
+    Py_XDECREF(given);
+    return noted;
+}
+
 /* The result of a finished future, the usual case. NULL: another state, or an error is set. */
 static PyObject *result_of(PyObject *future, PyObject *finished)
 {
     PyObject *state = PyObject_GetAttr(future, state_name);
     PyObject *error = state == finished ? PyObject_GetAttr(future, exception_name) : NULL;
     PyObject *value = error == Py_None ? PyObject_GetAttr(future, result_name) : NULL;
+    if (value && !is_fixed(value) && !note_given(future))
+        Py_CLEAR(value);
     Py_XDECREF(error);
     Py_XDECREF(state);
     return value;
@@ -166,6 +185,7 @@ static int make_type(void)
     state_name = PyUnicode_InternFromString("_state");
     exception_name = PyUnicode_InternFromString("_exception");
     result_name = PyUnicode_InternFromString("_result");
+    given_name = PyUnicode_InternFromString("_given");
     boundary_type = method_type ? PyType_FromSpec(&spec) : NULL;
     return boundary_type ? CSCHED_OK : CSCHED_ENOMEM;
 }

@@ -58,6 +58,14 @@ def track(future: Future) -> None:
     """
 
 
+class Keeping(Protocol):
+    """What keeps the value of a future for elements of maps that wait: see `serialization.awaited`."""
+
+    outside: Any
+
+    def keep(self, value: Any) -> None: ...
+
+
 class _Followers:
     """The followers of a future, notified of its end."""
 
@@ -90,6 +98,9 @@ class Future(BaseFuture[Any]):
     _inputs: tuple[Future, ...] = ()
     _cancelled: object = None  # its text says what was cancelled, and by whom
     _asks_to_be_seen = True  # its failure, where it is not asked for
+    # Whether the value was given to someone who may change it: None; True; or, until then, a weak reference to what
+    # keeps the value for elements of maps before it is given (a `Keeping`).
+    _given: Any = None
 
     def __init__(self, owner: FutureOwner) -> None:  # on purpose without the base's, which makes a condition
         self._owner = owner
@@ -108,6 +119,19 @@ class Future(BaseFuture[Any]):
     def unread(self) -> Any:
         """Return what holds its value where a task of the same backend finds it; None where the value is here."""
         return None
+
+    def keep(self, keeping: Keeping) -> None:
+        """Have the value kept as it is, if it has one."""
+        if self._state == FINISHED and self._exception is None:
+            keeping.keep(self._result)
+
+    def _give(self) -> Any:
+        """Return the value, which may be changed from now on."""
+        given, self._given = self._given, True
+        keeping = given() if given is not None and given is not True else None
+        if keeping is not None:
+            self.keep(keeping)
+        return self._result
 
     def fetch(self) -> None:
         """Have the value here, if it is not yet."""
@@ -146,7 +170,7 @@ class Future(BaseFuture[Any]):
             if timeout is not None and not self.fetch_within(end - time.monotonic()):
                 raise TimeoutError
             if self._exception is None:
-                return self._result
+                return self._give()
             unasked.forget(self, self._exception)
             try:
                 raise as_new(self._exception)
@@ -366,35 +390,3 @@ _ACQUIRE = {Future._finish.__code__, Future.set_running_or_notify_cancel.__code_
 def _acquires(code: CodeType) -> bool:
     """Whether it is code that acquires conditions of futures."""
     return code.co_filename == _base.__file__ or code in _ACQUIRE
-
-
-class SettledOwner:
-    """The owner of futures that are over from the start; see `FutureOwner`."""
-
-    def wait(self, future: Future, timeout: float | None) -> None:
-        """There is nothing to wait for."""
-
-    def cancel(self, future: Future) -> bool:
-        return False
-
-    def stop(self, future: Future) -> bool | None:
-        return None
-
-    def is_running(self, future: Future) -> bool:
-        return False
-
-    def is_stopping(self, future: Future) -> bool:
-        return False
-
-    def call_text(self, future: Future) -> str:
-        return ""
-
-
-def settled(owner: FutureOwner, result: Any = None, exception: BaseException | None = None) -> Future:
-    """A future that is over from the start."""
-    future = Future(owner)
-    if exception is None:  # no other thread has it yet
-        future._result, future._state = result, FINISHED
-    else:
-        future.settle(None, exception)
-    return future

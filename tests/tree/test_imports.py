@@ -124,6 +124,7 @@ LAYERS = [
     {
         "serialization.foreign",
         "serialization.pieces",
+        "serialization.awaited",
         "serialization.packer",
         "futures",
         "diagnostics.unasked",

@@ -19,7 +19,7 @@ from ..diagnostics.short_text import short_arguments
 from ..diagnostics.signatures import check_call
 from ..diagnostics.tracebacks import shorten
 from ..errors import DependencyError, UsageError, in_words, is_a
-from ..futures import Future, SettledOwner
+from ..futures import Future
 from ..process_context import thread_context
 from ..randomness import streams
 from ..run_registry import Run, finish_all, note_failure
@@ -32,6 +32,7 @@ from .inline_map import InlineMap
 from .map_iterator import MapIterator
 from .map_options import MapOptions
 from .resources import Resources
+from .settled import SettledOwner
 
 LONGEST_KEPT = 200  # characters of an argument
 

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 from ..by_value.references import constants_of
 from ..diagnostics import notices
 from ..diagnostics.short_text import name_element
-from ..futures import Future, settled
+from ..futures import Future
 from ..task import RunCounts, known_length
 from .map_iterator import MapIterator, Progress, reading
 from .map_options import MapOptions
+from .settled import settled
 from .taking import LARGEST_BLOCK, Input, endless
 
 

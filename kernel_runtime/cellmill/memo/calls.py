@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..backends.map_calls import awaited
+from ..backends.settled import SettledOwner, settled
 from ..diagnostics.signatures import check_call, sees_order
 from ..errors import UsageError
-from ..futures import Future, SettledOwner, settled
+from ..futures import Future
 from ..serialization.function_code import function_name
 from ..task import TaskOptions
 from . import recording

@@ -21,6 +21,7 @@ from ..errors import PayloadError
 from ..futures import Future
 from ..randomness import given, own_streams
 from . import foreign, payload
+from .awaited import ElementInput, input_of
 from .fixed import FIXED, fixed
 from .payload import BUFFER_MIN
 from .piece_loading import load_part
@@ -78,6 +79,7 @@ class Packer:
         self._copies: dict[int, tuple[Any, Copy]] = {}  # by the object that has the buffer
         self._classes: dict[Any, Bare] = {}  # by identity and version
         self._found: dict[Any, argument_names.Found] = {}  # by modules and names in elements: what they read
+        self._inputs: dict[int, ElementInput] = {}  # by the future
         self._iterators: deque[Any] = deque(maxlen=MOST_ITERATORS)  # of the last elements
         self._parts: list[Any] = []
         self._taken: list[Copy] = []
@@ -116,8 +118,24 @@ class Packer:
             if iterators.is_iterator(part):
                 self._met_iterator(part)
         if kind in self._special or item is self._before:
-            return item if issubclass(type(item), _references) else self._element(item)
+            return self._reference(item) if issubclass(type(item), _references) else self._element(item)
         return self._usual(item)
+
+    def _reference(self, thing: Any) -> Any:
+        """What stays outside: a shared object, or what stands for a future."""
+        if not issubclass(type(thing), Future):
+            return thing
+        known = self._inputs.get(id(thing))
+        if known is not None and (self._quiet or thing._given is not True):
+            return known.again()
+        made = input_of(thing, pack_alone)
+        if type(made) is ElementInput:
+            self.made += made.awaited.size
+            if not self._quiet:
+                self._inputs.clear()  # the others' results would be kept
+            if len(self._inputs) < MOST_KNOWN:
+                self._inputs[id(thing)] = made
+        return made
 
     def _met_iterator(self, iterator: Any) -> None:
         """Warn where several elements have the same one: each task goes on with a copy."""
@@ -138,8 +156,9 @@ class Packer:
         if payload.is_marked(texts) or self._registry:
             return self._element(item)
         if self._parts and issubclass(type(item), _references):
+            (made,) = self._parts
             self._clear()
-            return item
+            return made
         given.look(item, texts, self._name, None)
         return self._piece_of(data, texts)
 
@@ -180,9 +199,10 @@ class Packer:
         self._before = None
         self._again.clear()
         self._copies.clear()
+        self._inputs.clear()
 
     def _refer(self, part: Any) -> tuple[Any, tuple[Any, ...]]:
-        self._parts.append(part)
+        self._parts.append(self._reference(part))
         return load_part, (len(self._parts) - 1,)
 
     def _element(self, item: Any) -> Any:
@@ -191,13 +211,18 @@ class Packer:
             if type(item) is tuple and type(before) is tuple and len(before) == len(item):
                 again = any(new is old and not _easy(new) for new, old in zip(item, before, strict=True))
                 if again and _are_apart(item):
-                    return tuple([part if _easy(part) else self._once(part) for part in item])
+                    return tuple([self._part(part) for part in item])
             elif item is before:
                 return self._once(item)
             return self._piece(item)
         except BaseException as error:
             self._clear()
             return Refused(self._problem(item, error), type(item).__name__)
+
+    def _part(self, part: Any) -> Any:
+        if type(part) in FIXED:
+            return part
+        return self._reference(part) if issubclass(type(part), _references) else self._once(part)
 
     def _once(self, part: Any) -> Piece | Bare:
         """A part that came before, or that is beside one: packed by itself."""
@@ -283,6 +308,11 @@ class Packer:
         made = explain_argument(self._name, args, {}, error)
         made.__cause__ = error
         return made
+
+
+def pack_alone(value: Any) -> Any:
+    """Pack one object as an element that is beside no others; return it as it is if it cannot be changed."""
+    return Packer("a result", star=False, quiet=False).pack([value])[0]
 
 
 def _are_apart(parts: tuple[Any, ...]) -> bool:

@@ -25,6 +25,7 @@ from ..errors import PayloadError
 
 INLINE_MAX = 8192  # bytes; larger payloads go to shared blocks
 BUFFER_MIN = 4096  # bytes; smaller buffers stay inside the pickle
+COMMON_MIN = 32 << 10  # bytes; larger buffers that several elements of a chunk have are there once, read-only
 ALIGN = 64
 PAGE = 4096
 OWN_MIN = 256 << 10  # bytes of buffers that get pages of their own; fewer are copied faster
@@ -100,7 +101,7 @@ class _Inputs(threading.local):
         None  # the same for those of other runtimes
     )
     again: Callable[[], None] | None = None  # called when a call that was being packed is packed anew
-    loading: Callable[[int], Any] | None = None
+    loading: Callable[[int, bool], Any] | None = None
     shares: Callable[[int, str], Any] | None = None
     thawing: Callable[[Any, Callable[[pickle.PickleBuffer], bool]], bytes] | None = (
         None  # see `read_only.thawed`
@@ -119,11 +120,11 @@ def reduce_future(future: Any) -> tuple[Any, tuple[Any, ...]]:
     return inputs.packing(future)
 
 
-def load_input(position: int) -> Any:
-    """The result of another task that came along with this one."""
+def load_input(position: int, common: bool = False) -> Any:
+    """The result of another task that came along with this one; ``common``: several elements of a map have it."""
     if inputs.loading is None:
         raise PayloadError("the inputs of a task can only be loaded while it starts")
-    return inputs.loading(position)
+    return inputs.loading(position, common)
 
 
 def same(value: Any) -> Any:
@@ -221,11 +222,14 @@ def decode(view: memoryview) -> Any:
 def decode_own(view: memoryview, area: Area | None = None, common: bool = False) -> Any:
     """Unpickle what one holder gets: buffers are its own to write to, in place where ``area`` gives that, or copies.
 
-    ``common``: they are read-only all the same.
+    ``common``: others have it too: large buffers are read-only all the same, in place.
     """
-    data, buffers = opened_own(view, area)
     if common:
-        return pickle.loads(data, buffers=[memoryview(buffer).toreadonly() for buffer in buffers])
+        data, shown = opened(view)
+        return pickle.loads(
+            data, buffers=[one if one.nbytes >= COMMON_MIN else bytearray(one) for one in shown]
+        )
+    data, buffers = opened_own(view, area)
     return pickle.loads(data, buffers=buffers)
 
 

@@ -18,7 +18,6 @@ from . import payload
 from .piece_loading import load_bares, load_piece
 from .preview import preview_piece
 
-COMMON_MIN = 32 << 10  # bytes of a buffer that a chunk carries once
 SOURCE_MIN = 1 << 20  # bytes of a buffer of which is remembered whose it was
 
 
@@ -48,7 +47,7 @@ class Copy:
 
     __slots__ = ("common", "data", "source")
 
-    def __init__(self, data: bytearray, source: weakref.ref[Any] | None = None) -> None:
+    def __init__(self, data: bytearray | memoryview, source: weakref.ref[Any] | None = None) -> None:
         """``source``: the object whose memory it was, of a very large one."""
         self.data = data
         self.source = source
@@ -56,7 +55,7 @@ class Copy:
 
     def again(self) -> Copy:
         """Return the copy for another piece: this one if it is very large."""
-        if len(self.data) < COMMON_MIN:
+        if len(self.data) < payload.COMMON_MIN:
             return Copy(self.data)
         self.common = True
         return self
@@ -79,6 +78,10 @@ class Piece:
     def again(self) -> Piece:
         """Return a piece of its own for another element."""
         return Piece(self.data, tuple([copy.again() for copy in self.copies]), self.parts)
+
+    def alone(self) -> Piece:
+        """Return a piece of its own, with no buffer in common."""
+        return Piece(self.data, tuple([Copy(copy.data) for copy in self.copies]), self.parts)
 
     def __reduce__(self) -> Any:
         if self.copies or self.parts:

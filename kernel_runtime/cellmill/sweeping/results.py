@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ..backends.settled import SettledOwner
 from ..errors import BackendError, in_words
-from ..futures import Future, SettledOwner
+from ..futures import Future
 
 RESULT, ERROR = "result", "error"
 

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future as BaseFuture
 from typing import Any
 
+from ..backends.settled import settled
 from ..diagnostics import notices
 from ..diagnostics.blame import cancelling
 from ..diagnostics.boundary import bounded
 from ..diagnostics.short_text import counted
 from ..errors import CellmillError, UsageError
 from ..executor import Executor, default_executor
-from ..futures import Future, settled
+from ..futures import Future
 from ..memo.calls import Memo, memo_of
 from ..memo.function_key import FunctionKey
 from ..memo.recording import argument, unpacked

@@ -278,21 +278,22 @@ class Worker:
             if inputs:
                 payload.inputs.loading = None
 
-    def load_input(self, position: int) -> Any:
+    def load_input(self, position: int, common: bool) -> Any:
+        """The result of another task; ``common``: several elements of the chunk in hand have it."""
         status, place = self._input_out
         rc = with_gil.csched_worker_input(self.handle, position, status, place, place + 1)
         if rc < 0:
             raise InternalError(f"input {position} of a task cannot be read ({rc})")
         if status[0] == with_gil.CSCHED_NONE:
             return None
-        return self.load(int(place[0]), int(place[1]), common=self.item.count > 1)
+        return self.load(int(place[0]), int(place[1]), common)
 
     # -- inputs read in place
 
     def load(self, address: int, size: int, common: bool = False) -> Any:
         """Unpickle a payload for the task in hand; large arrays in it are noticed as long as they live.
 
-        ``common``: elements of a chunk may have it in common, so it is read-only.
+        ``common``: see `payload.decode_own`.
         """
         buffer = ffi.buffer(ffi.cast(_CHARS, address), size)
         if size < payload.BUFFER_MIN:

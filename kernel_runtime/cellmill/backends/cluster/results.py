@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from ...futures import Future
+from ...futures import Future, Keeping
 from ...serialization.payload import Encoded
 from ..scheduled.chunks import Chunk
 from ..scheduled.failure_log import FailureLog
@@ -47,6 +47,14 @@ class KeptFuture(Future):
         """See `Future`. What was read may have been changed since: tasks get it as it is here."""
         kept: Kept = self.__dict__["value"]
         return None if kept.loaded else kept
+
+    def keep(self, keeping: Keeping) -> None:
+        """See `Future`. What tasks find outside stays as it is."""
+        kept: Kept = self.__dict__["value"]
+        if kept.loaded and self._given is True:
+            keeping.keep(kept.load())
+        else:
+            keeping.outside = kept
 
     def fetch(self) -> None:
         """See `Future`."""

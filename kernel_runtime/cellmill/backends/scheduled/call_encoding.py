@@ -16,6 +16,7 @@ from ...errors import PayloadError, UsageError
 from ...futures import FINISHED, OVER, Future, FutureOwner
 from ...randomness import own_streams
 from ...serialization import foreign, payload
+from ...serialization.awaited import ElementInput
 from ...serialization.function_code import function_name
 from ...serialization.payload import Encoded
 from ...serialization.pieces import Refusal
@@ -36,10 +37,21 @@ class Inputs(list[Future]):
     over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
+    places: dict[int, int] | None = None  # of those that several elements have
+
+    def common(self, future: Future) -> int:
+        """The place of a future that several elements have: it is an input once."""
+        if self.places is None:
+            self.places = {}
+        place = self.places.setdefault(id(future), len(self))
+        if place == len(self):
+            self.append(future)
+        return place
 
     def forget(self) -> None:
         """Be empty again."""
         self.clear()
+        self.places = None
         self.held = self.warm = self.over = self.shares = None
         self.needs = 0
 
@@ -210,9 +222,14 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         if meeting.met is not None:
             meeting.met.extend(classes_in(future.value))
         return sharing.refer(future, inputs.shares)
+    element = None
+    if type(future) is ElementInput:
+        element, future = future, future.future
     owned = is_owned_by(owner, future)
     if future._state not in OVER:
         if owned:
+            if element is not None and not element.alone:
+                return payload.load_input, (inputs.common(future), True)
             inputs.append(future)
             return payload.load_input, (len(inputs) - 1,)
         raise AwaitedInput(future)
@@ -221,7 +238,13 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
     kept = None
     if owned:
         note_over(future, inputs)
-        kept = future.unread()
+        kept = future.unread() if element is None else element.awaited.outside or future.unread()
+    if kept is None and element is not None:
+        if not element.alone:  # or the elements of a chunk would get one object
+            future.keep(element.awaited)
+        packed = element.kept()
+        if packed is not None:
+            return packed
     if kept is None:
         views.keep_those_of(future._result)  # the look at the arguments has seen the future in its place
         return payload.same, (future._result,)

@@ -20,6 +20,7 @@ from ...diagnostics.naming import name_call
 from ...diagnostics.questions import number
 from ...errors import WorkerLostError, class_name, is_a, text_of
 from ...futures import Future
+from ...serialization.awaited import ElementInput
 from ...serialization.exceptions import function_that_raised, remote_traceback
 from ...serialization.function_code import function_name
 from ...serialization.functions import FunctionTable
@@ -128,9 +129,12 @@ class FailureLog:
             if made is None:
                 return
             made.attempts, made.code, made.form = attempts, function, form
-            with packing(lambda part: self._refer(part, set())):
+            with packing(self._packed_part):
                 keep_item(made, item)
             self._make_room(made)
+
+    def _packed_part(self, part: Any) -> tuple[Any, tuple[Any, ...]]:
+        return part.reduced() if type(part) is ElementInput else self._refer(part, set())
 
     def of_refused(self, run: int, name: str, error: BaseException) -> None:
         """Count a call that was never a task: it could not be sent, or its input had failed. Nothing of it is kept."""

@@ -14,6 +14,7 @@ from ...diagnostics.short_text import short_arguments
 from ...errors import UsageError
 from ...futures import Future
 from ...serialization import payload
+from ...serialization.awaited import ElementInput
 from ...serialization.preview import preview
 from ...serialization.unpacked import function_of
 
@@ -138,7 +139,7 @@ class Failure:
             return self.code, ([body],), {}
         return self.code, (tuple(body) if self.form == "star" else (body,)), {}
 
-    def _input(self, position: int) -> Any:
+    def _input(self, position: int, common: bool = False) -> Any:
         future = self.inputs[position]() if position < len(self.inputs) else None
         if future is None:
             raise UsageError(
@@ -194,7 +195,8 @@ def keep_item(failure: Failure, item: Any) -> None:
         if pickler is pickling.Pickler or b"__main__" not in file.getvalue():
             failure.data = file.getvalue()
             return
-    failure.shown = f"<{type(item).__qualname__} of more than {KEPT_BYTES:,} bytes>"
+    kind = "result" if type(item) is ElementInput else type(item).__qualname__
+    failure.shown = f"<{kind} of more than {KEPT_BYTES:,} bytes>"
 
 
 def _shown(body: Any, form: str) -> str:

@@ -5,7 +5,6 @@ A task's path in the kernel begins at `Sender.submit`; that of a plain call goes
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from functools import partial
@@ -289,20 +288,13 @@ class Sender:
         cause: Future,
     ) -> Future:
         """The future of a call one of whose inputs has failed already: a task that is over at once."""
-        future = NotRunFuture(self.host, cause, function_name(function), arguments_text(args, kwargs, Future))
-        form = ffi.new(_FORM)
-        form.failed, form.count, form.block, form.priority = 1, 1, NO_BLOCK, options.priority
-        number, ticket = 0, with_gil.CSCHED_ESTALE
-        while ticket == with_gil.CSCHED_ESTALE:  # the function was renewed meanwhile
-            number, slot = self._drawn.number(function), self.slots.take()
-            self.slots.entries[slot] = future
-            ticket = with_gil.csched_submit_with(self.scheduler.handle, slot, number, run, _NULL, 0, 0, form)
-            if ticket < 0:
-                with contextlib.suppress(StaleInput):
-                    self.slots.undo(slot, ticket)
-        future._ticket = ticket
+        shown = arguments_text(args, kwargs, Future)
+        future = NotRunFuture(self.host, cause, function_name(function), shown)
+        number = future.submit(
+            self.scheduler, self.slots, lambda: self._drawn.number(function), run, options.priority
+        )
         if is_owned_by(self.host, cause):
-            self._tell_over(ticket, number, [cause._ticket])
+            self._tell_over(future._ticket, number, [cause._ticket])
         self.host.resolve()
         return future
 

@@ -60,7 +60,9 @@ def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
         at += INPUT.size
         places.append((status, data[at : at + length]))
         at += length
-    payload.inputs.loading = lambda i: None if places[i][0] == NONE else payload.decode_own(places[i][1])
+    payload.inputs.loading = lambda i, common: (
+        None if places[i][0] == NONE else payload.decode_own(places[i][1], None, common)
+    )
     try:
         return payload.decode_own(view)
     finally:

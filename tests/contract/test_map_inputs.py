@@ -1,0 +1,122 @@
+"""Futures among the elements of maps, whose results are changed in place while elements wait to be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cellmill import Executor, Future
+from cellmill.api import questions_of
+from tests.contract.abilities import elsewhere, later, same_on_clusters
+from tests.support import tasks
+from tests.support.helpers import SECONDS, Gate
+
+pytestmark = [later, elsewhere]  # threads work on the objects themselves
+
+MANY = 60  # elements, of which some are sent while the first ones run
+Held = Callable[[list[Any]], Iterator[Any]]
+
+
+@pytest.fixture
+def held(ex: Executor, gate: Gate) -> Held:
+    """Start a map of these elements, each of which waits for the gate."""
+    return lambda items: iter(ex.map(tasks.hold, [gate.folder] * len(items), items, chunksize=1))
+
+
+@pytest.mark.parametrize("when", ["running", "over", "given"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_each_element_has_the_result_as_it_was(
+    ex: Executor, gate: Gate, held: Held, when: str, deep: bool
+) -> None:
+    """Whether the task runs when the element is taken, is over, or has given its result to the notebook."""
+    made = ex.submit(tasks.hold, gate.folder, [1, 2])
+    gate.wait_started()
+    if when != "running":
+        gate.release()
+        ex.submit(tasks.same, made).result(SECONDS)
+    if when == "given":
+        made.result(SECONDS).append(3)
+    wanted = [1, 2, 3] if when == "given" else [1, 2]
+    results = held([[made, i] if deep else made for i in range(MANY)])
+    if when == "running":
+        gate.release()
+    made.result(SECONDS).append(9)
+    gate.release(MANY)
+    assert list(results) == [[wanted, i] if deep else wanted for i in range(MANY)]
+    assert made.result() == [*wanted, 9]
+
+
+def test_two_maps_of_one_future(ex: Executor, gate: Gate, held: Held) -> None:
+    made = ex.submit(list, "ab")
+    before = held([made] * MANY)
+    made.result(SECONDS).append("c")
+    after = held([made] * MANY)
+    made.result().append("d")
+    gate.release(2 * MANY)
+    assert list(before) == [["a", "b"]] * MANY
+    assert list(after) == [["a", "b", "c"]] * MANY
+
+
+@pytest.mark.parametrize("how", ["one by one", "in chunks"])
+def test_elements_do_not_share_what_they_change(ex: Executor, how: str) -> None:
+    """As a map of equal lists does not, whether they came with a chunk or as inputs of it."""
+    size = 1 if how == "one by one" else 10
+    made = ex.submit(list, "ab")
+    assert list(ex.map(_appended, [made] * 40, chunksize=size)) == [3] * 40
+    made.result(SECONDS)
+    assert list(ex.map(_appended, [made] * 40, chunksize=size)) == [3] * 40
+    assert list(ex.map(_appended, (made for _ in range(40)), chunksize=size)) == [3] * 40
+    pair = [(one, one) for one in (ex.submit(list, "ab"), made)]
+    assert list(ex.starmap(_are_one, pair * 10, chunksize=size)) == [True] * 20
+
+
+def _appended(given: list[str]) -> int:
+    given.append("x")
+    return len(given)
+
+
+def _are_one(one: Any, other: Any) -> bool:
+    return one is other
+
+
+@same_on_clusters
+def test_arrays(ex: Executor, gate: Gate, held: Held) -> None:
+    numpy = pytest.importorskip("numpy")
+    size = 100_000
+    arrays = [ex.submit(numpy.zeros, size) for _ in range(20)]
+    assert [each.exception(SECONDS) for each in arrays] == [None] * len(arrays)
+    results = held(list(arrays))
+    for each in arrays:
+        each.result(SECONDS).fill(5)
+    gate.release(len(arrays))
+    assert [float(each.sum()) for each in results] == [0.0] * len(arrays)
+    assert {float(each.result().sum()) for each in arrays} == {5.0 * size}
+    # each is its element's own, although many came with one chunk
+    fresh = [ex.submit(numpy.zeros, size) for _ in range(20)]
+    assert list(ex.map(_filled, fresh, chunksize=10)) == [float(size)] * 20
+    assert list(ex.map(_filled, arrays, chunksize=10)) == [float(size)] * 20
+
+
+def _filled(array: Any) -> float:
+    array[:] = 1
+    return float(array.sum())
+
+
+@same_on_clusters
+def test_failed_elements_show_the_result_and_can_be_run_again(ex: Executor) -> None:
+    made = ex.submit(list, "ab")
+    failed = list(ex.map(_refused, [made, [made]], return_exceptions=True))
+    assert [str(each) for each in failed] == ["['a', 'b']", "[['a', 'b']]"]
+    ex.submit(tasks.double, 1).result(SECONDS)
+    questions = questions_of(ex)
+    (group,) = questions.failures(5)
+    _, kept = questions.failed_calls(group.id)
+    assert sorted(each.arguments for each in kept) == ["['a', 'b']", "[['a', 'b']]"]
+    again: Future = questions.again(kept[0].task, kept[0].element)
+    assert isinstance(again.exception(SECONDS), ValueError)
+
+
+def _refused(given: Any) -> None:
+    raise ValueError(str(given))

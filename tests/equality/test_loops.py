@@ -50,6 +50,7 @@ def test_loops_of_every_run(runner: Runner) -> None:
     _check(runner, 0, 0.0, FIXED)
 
 
+@pytest.mark.long  # or a commit would be judged by what is drawn
 def test_loops_never_drawn_before(runner: Runner) -> None:
     first = random.SystemRandom().randrange(10**4, 10**9)
     print(f"first seed {first}")

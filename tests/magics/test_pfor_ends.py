@@ -74,6 +74,28 @@ def test_an_effect_that_fails_ends_the_loop_there(notebook: Notebook) -> None:
     assert notebook.value("out[:5], bool(out[5]), out[5].index") == "([0, 1, 2, 3, 4], False, 5)"
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_what_the_body_notes_on_an_error_is_shown(notebook: Notebook) -> None:
+    body = "try: 1 / x\nexcept ZeroDivisionError as error:\n    error.add_note('see the manual'); raise"
+    output = notebook.run(f"%%pfor x in range(3)\n{body}")
+    assert "\n  see the manual" in output.traceback
+    assert "in element" not in output.traceback
+
+
+def test_an_effect_that_fails_leaves_its_item_as_it_was(notebook: Notebook, looks: bool) -> None:
+    """Unless statements look into items, which have to be as they are at the end by then: that is said."""
+    notebook.run("table = {i: [] for i in range(3)}\nrows = [[i] for i in range(6)]\nlargest = []").ok()
+    body = ["del table[row[0]]", "row.append('done')"]
+    if looks:
+        body = [body[1], "largest = max(largest, row)", body[0]]
+    output = notebook.run("%%pfor row in rows\n" + "\n".join(body))
+    assert output.error is not None
+    assert "KeyError: 3" in output.traceback
+    assert ("What this item changed in itself is done" in output.traceback) == looks
+    ends = ["done"] if looks else []
+    assert notebook.value("rows") == str([*([i, "done"] for i in range(3)), [3, *ends], [4], [5]])
+
+
 def test_an_iterable_that_raises(notebook: Notebook) -> None:
     notebook.run("total = 0\ndef numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
     output = notebook.run("%%pfor x in numbers()\ny = x * x\ntotal += y")

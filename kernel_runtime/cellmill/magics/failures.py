@@ -8,13 +8,15 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from cellmill.diagnostics.short_text import counted
+from cellmill.diagnostics.short_text import counted, notes_of
 from cellmill.diagnostics.tracebacks import as_shown
 from cellmill.errors import text_of
 from cellmill.serialization.exceptions import remote_traceback
 
 _SHOWN = 5
 _LISTED = 8
+_PLACE = "%%pfor: "
+_PLACES = (_PLACE, "in element ")  # begin the notes that say which item it was
 
 
 class LoopErrors(ExceptionGroup[Exception]):
@@ -48,7 +50,7 @@ def group_of(message: str, errors: Sequence[Any]) -> BaseExceptionGroup[Any]:
 def place(error: BaseException, where: str) -> None:
     """Note on an error which item it belongs to."""
     error.__dict__["_cellmill_place"] = where
-    error.add_note(f"%%pfor: {where}")
+    error.add_note(f"{_PLACE}{where}")
 
 
 def show_in(ip: InteractiveShell) -> bool:
@@ -83,13 +85,19 @@ def render(group: BaseExceptionGroup[BaseException]) -> list[str]:
         places = [error.__dict__.get("_cellmill_place", "the iterable") for error in errors]
         more = f" and {len(places) - _LISTED:,} more" if len(places) > _LISTED else ""
         lines += ["", f"{name}: {words}", f"  {', '.join(places[:_LISTED])}{more}"]
-        lines += [f"  {line}" for line in _where(errors[0])]
+        lines += [f"  {line}" for line in [*_where(errors[0]), *_notes(errors[0])]]
     if len(kinds) > _SHOWN:
         rest = sum(len(errors) for errors in list(kinds.values())[_SHOWN:])
         are = "is" if rest == 1 else "are"
         others = counted(len(kinds) - _SHOWN, "other kind")
         lines += ["", f"{counted(rest, 'failure')} of {others} {are} not shown here"]
     return lines
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What the user's code, or the loop, has noted on an error, but for the item."""
+    notes = [note for note in notes_of(error) if type(note) is str and not note.startswith(_PLACES)]
+    return [line for note in notes for line in note.splitlines()]
 
 
 def _where(error: BaseException) -> list[str]:

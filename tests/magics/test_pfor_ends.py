@@ -74,7 +74,6 @@ def test_an_effect_that_fails_ends_the_loop_there(notebook: Notebook) -> None:
     assert notebook.value("out[:5], bool(out[5]), out[5].index") == "([0, 1, 2, 3, 4], False, 5)"
 
 
-@pytest.mark.parametrize("looks", [False, True])
 def test_what_the_body_notes_on_an_error_is_shown(notebook: Notebook) -> None:
     body = "try: 1 / x\nexcept ZeroDivisionError as error:\n    error.add_note('see the manual'); raise"
     output = notebook.run(f"%%pfor x in range(3)\n{body}")
@@ -82,6 +81,7 @@ def test_what_the_body_notes_on_an_error_is_shown(notebook: Notebook) -> None:
     assert "in element" not in output.traceback
 
 
+@pytest.mark.parametrize("looks", [False, True])
 def test_an_effect_that_fails_leaves_its_item_as_it_was(notebook: Notebook, looks: bool) -> None:
     """Unless statements look into items, which have to be as they are at the end by then: that is said."""
     notebook.run("table = {i: [] for i in range(3)}\nrows = [[i] for i in range(6)]\nlargest = []").ok()

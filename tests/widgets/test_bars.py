@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 
@@ -28,7 +29,8 @@ from cellmill_widgets.bars import (
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.04, "0.0 s"),
+        (0.0001, "1 ms"),
+        (0.028, "28 ms"),
         (3.24, "3.2 s"),
         (9.96, "10 s"),
         (42.4, "42 s"),
@@ -40,7 +42,16 @@ def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
-@pytest.mark.parametrize(("rate", "words"), [(12345.6, "12,346/s"), (12.34, "12.3/s"), (0.5, "30.0/min")])
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (12345.6, "12,346/s"),
+        (12.34, "12.3/s"),
+        (0.5, "30.0/min"),
+        (1 / 3331, "1.1/h"),
+        (1 / 172_800, "0.5/day"),
+    ],
+)
 def test_rates(rate: float, words: str) -> None:
     assert pace(rate) == words
 
@@ -170,3 +181,47 @@ def test_an_estimate_in_words() -> None:
     assert time_left(TimeLeft(None, ("fit",))) == "time left not known (fit not timed yet)"
     assert time_left(TimeLeft(1.0, (), ("fit",))) == "at least 1 s left (fit runs longer than before)"
     assert time_left(TimeLeft(125.0, ("fit",))) == "at least 2 min 05 s left (fit not timed yet)"
+
+
+def drawn_view(draw: random.Random) -> View:
+    """A run at any moment of its life."""
+    total = draw.choice([1, 2, 5, 100, 10 ** draw.randint(0, 7)])
+    done = draw.randint(0, total)
+    failed = draw.choice([0, draw.randint(0, done)])
+    cancelled = draw.choice([0, draw.randint(0, total - done)])
+    finished = draw.random() < 0.5
+    elapsed = 10 ** draw.uniform(-3, 5)
+    return View(
+        draw.choice(["f", "<b>", "two\nlines", "a\x1b[31mred", "x" * 500]),
+        done=done,
+        total=total if finished or draw.random() < 0.8 else None,
+        failed=failed,
+        lost=draw.randint(0, failed),
+        cancelled=cancelled,
+        elapsed=elapsed,
+        rate=done / elapsed * draw.choice([0, 0.2, 1, 3]),
+        finished=finished,
+        running=0 if finished else draw.randint(0, min(4, total - done - cancelled)),
+    )
+
+
+def test_no_view_shows_what_cannot_be() -> None:
+    """Nothing left beside running tasks, a rate of nothing, or all of it before it is over."""
+    draw = random.Random(5)
+    for _ in range(500):
+        view = drawn_view(draw)
+        words, markup = text(view), html([view])
+        assert not re.search(r"(?<![\d.,])0(\.0)?(/(s|min|h|day)| s)", words), words
+        assert words.isprintable()
+        assert len(drawn(view, 80)) <= 80
+        shown = re.search(r'aria-valuenow="(\d+)"', markup)
+        assert shown is None or (int(shown[1]) == 100) == (view.over == view.total)
+
+
+def test_runs_that_are_added_up_again_are_all_counted() -> None:
+    views = [View("f", done=1, total=1, elapsed=1, finished=True) for _ in range(40)]
+    early = total(views[:30])
+    assert total([early, views[30]]).name == "31 more runs"
+    rest = fold([total([early, views[30]]), *views[31:]])[1]
+    assert rest is not None
+    assert (rest.name, rest.done) == ("32 more runs", 32)

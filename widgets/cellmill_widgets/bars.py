@@ -23,6 +23,7 @@ LABEL = 24
 MAPS = 3
 """With more bars than these none has a map of states below it."""
 
+_PACES = (("s", 1), ("min", 60), ("h", 3600), ("day", 86_400))
 _RED = "var(--jp-error-color1, #d32f2f)"
 _FAINT = "var(--jp-ui-font-color2, #616161)"
 _BACK = "var(--jp-layout-color3, #ddd)"
@@ -50,6 +51,8 @@ class View:
     running: int = 0
     began: float = 0.0
     failures: tuple[FailureCount, ...] = ()
+    runs: int = 1
+    """How many runs it stands for."""
     states: str = ""
     """The state of each task in their order, where it is known: letters of `text_bar.LETTERS`."""
 
@@ -97,7 +100,9 @@ class View:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in words: `0.8 s`, `42 s`, `2 min 05 s`, `1 h 04 min`."""
+    """A length of time in words: `28 ms`, `0.8 s`, `42 s`, `2 min 05 s`, `1 h 04 min`."""
+    if 0 < seconds < 0.05:
+        return f"{max(1, round(1000 * seconds))} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -124,23 +129,22 @@ def time_left(left: TimeLeft) -> str:
 
 
 def pace(rate: float) -> str:
-    """A rate in words, per second or per minute."""
+    """A rate in words, by the shortest of these times in which there is one at least."""
     if rate >= 100:
         return f"{rate:,.0f}/s"
-    if rate >= 1:
-        return f"{rate:.1f}/s"
-    return f"{rate * 60:.1f}/min"
+    unit, seconds = next((each for each in _PACES if rate * each[1] >= 1), _PACES[-1])
+    return f"{rate * seconds:.1f}/{unit}"
 
 
 def counts(view: View) -> str:
     """Done, total, rate and time to go (or the time it took)."""
     if view.finished:
-        took = f" in {duration(view.elapsed)}"
-        return f"{view.done:,} done{took} ({pace(view.done / view.elapsed if view.elapsed > 0 else 0)})"
+        rate = f" ({pace(view.done / view.elapsed)})" if view.done and view.elapsed > 0 else ""
+        return f"{view.done:,} done in {duration(view.elapsed)}{rate}"
     parts = [f"{view.done:,}/{view.total:,}" if view.total is not None else f"{view.done:,} done"]
     if view.rate > 0:
         parts.append(pace(view.rate))
-    if view.remaining is not None:
+    if view.remaining:
         parts.append(f"{duration(view.remaining)} left")
     return ", ".join(parts)
 
@@ -155,7 +159,7 @@ def _said(view: View) -> list[tuple[str, str]]:
 
 def text(view: View) -> str:
     """Return one line without a bar: what stays of a run."""
-    return f"{view.name}: {', '.join(words for _, words in _said(view))}"
+    return f"{picture.one_line(view.name)}: {', '.join(words for _, words in _said(view))}"
 
 
 def drawn(view: View, width: int) -> str:
@@ -190,8 +194,9 @@ def total(views: Sequence[View]) -> View:
     totals = [view.over if view.finished else view.total for view in views]
     known = [each for each in totals if each is not None]
     elapsed = _together(views) if finished else max(view.elapsed for view in views)
+    runs = sum(view.runs for view in views)
     return View(
-        name=f"{len(views):,} more run{'s' if len(views) != 1 else ''}",
+        name=f"{runs:,} more run{'s' if runs != 1 else ''}",
         done=sum(view.done for view in views),
         total=sum(known) if len(known) == len(views) else None,
         failed=sum(view.failed for view in views),
@@ -205,6 +210,7 @@ def total(views: Sequence[View]) -> View:
         running=sum(view.running for view in views),
         began=min(view.began for view in views),
         failures=picture.merged([view.failures for view in views]),
+        runs=runs,
     )
 
 
@@ -252,8 +258,8 @@ def _row(view: View, width: int) -> str:
         for letter, words in _said(view)
     ]
     if view.finished:
-        return f"<div>{escape(view.name)}: {', '.join(parts)}</div>"
-    name = escape(view.name)
+        return f"<div>{escape(picture.one_line(view.name))}: {', '.join(parts)}</div>"
+    name = escape(picture.one_line(view.name))
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
     # Where it is narrow the bar gives way first, then parts go to a further line: none is cut off.
@@ -272,7 +278,7 @@ def _bar(view: View) -> str:
     pieces = "".join(_piece(letter, share) for letter, share in parts.items() if letter == "d" or share)
     size = "flex:1 1 60px;max-width:180px;height:10px"
     frame = f"display:flex;{size};border-radius:2px;overflow:hidden;background:{_BACK}"
-    roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent:.0f}"'
+    roles = f'role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{int(percent + 1e-9)}"'
     return f'<span {roles} style="{frame}">{pieces}</span>'
 
 

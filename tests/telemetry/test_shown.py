@@ -123,6 +123,24 @@ def test_elements_whose_input_had_failed_are_among_the_failures(watched: Executo
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["two\nlines", "a\x1b[31mred", "\x00", "tab\tname", "x" * 3000, "o.<locals>.f"]
+)
+def test_a_name_is_a_line(inline: Executor, name: str) -> None:
+    """Whatever a function is called: tables have a line for each run, and terminals are sent no commands."""
+    act.__qualname__, before = name, act.__qualname__
+    try:
+        list(inline.map(act, ["fine"]))
+    finally:
+        act.__qualname__ = before
+    record = cellmill.runs()[-1]
+    assert record.name.isprintable()
+    assert 0 < len(record.name) <= 200
+    runs = cellmill.runs()
+    assert len(repr(runs).splitlines()) == len(runs) + 1
+    assert repr(cellmill.open_record(record)).isprintable()
+
+
 def test_times_are_told_in_the_unit_that_they_are_rounded_to() -> None:
     asked = (999.4, 999.6, 999_600, 9.96e6, 999.6e6, 59.6e9, 60e9)
     assert [span(each) for each in asked] == [

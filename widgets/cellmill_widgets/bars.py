@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from cellmill.diagnostics.failure_counts import FailureCount
+from cellmill.diagnostics.short_text import one_line
 from cellmill.telemetry.text_bar import shares, text_bar
 from cellmill.telemetry.time_left import TimeLeft
 from cellmill_widgets import picture
@@ -159,7 +160,7 @@ def _said(view: View) -> list[tuple[str, str]]:
 
 def text(view: View) -> str:
     """Return one line without a bar: what stays of a run."""
-    return f"{picture.one_line(view.name)}: {', '.join(words for _, words in _said(view))}"
+    return f"{one_line(view.name, picture.MESSAGE)}: {', '.join(words for _, words in _said(view))}"
 
 
 def drawn(view: View, width: int) -> str:
@@ -258,8 +259,8 @@ def _row(view: View, width: int) -> str:
         for letter, words in _said(view)
     ]
     if view.finished:
-        return f"<div>{escape(picture.one_line(view.name))}: {', '.join(parts)}</div>"
-    name = escape(picture.one_line(view.name))
+        return f"<div>{escape(one_line(view.name, picture.MESSAGE))}: {', '.join(parts)}</div>"
+    name = escape(one_line(view.name, picture.MESSAGE))
     column = f"flex:0 0 {width}ch;overflow:hidden;text-overflow:ellipsis"
     label = f'<span title="{name}" style="{column}">{name}</span>'
     # Where it is narrow the bar gives way first, then parts go to a further line: none is cut off.

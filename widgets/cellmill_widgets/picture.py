@@ -12,6 +12,7 @@ from html import escape
 from itertools import groupby
 
 from cellmill.diagnostics.failure_counts import FailureCount
+from cellmill.diagnostics.short_text import one_line
 
 WIDTH = 60
 """Cells of a map."""
@@ -91,7 +92,11 @@ def merged(folds: Iterable[Sequence[FailureCount]]) -> tuple[FailureCount, ...]:
 def rows(failures: Sequence[FailureCount]) -> list[tuple[str, str, str]]:
     """Error, number of tasks and first message, as the table has them."""
     shown = [
-        (one_line(failure_count.kind), f"{failure_count.count:,}", one_line(failure_count.message))
+        (
+            one_line(failure_count.kind, MESSAGE),
+            f"{failure_count.count:,}",
+            one_line(failure_count.message, MESSAGE),
+        )
         for failure_count in failures[:ROWS]
     ]
     rest = failures[ROWS:]
@@ -162,10 +167,4 @@ def _cells(state: str, number: int, x: float, y: int) -> list[str]:
 
 
 def _label(text: str, y: int) -> str:
-    return f'<text x="0" y="{y}">{escape(one_line(text))}</text>'
-
-
-def one_line(text: str) -> str:
-    """Return text of whatever origin as one line: without control characters, and not long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MESSAGE else f"{line[: MESSAGE - 1]}…"
+    return f'<text x="0" y="{y}">{escape(one_line(text, MESSAGE))}</text>'

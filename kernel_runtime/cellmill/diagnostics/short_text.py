@@ -18,6 +18,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def one_line(text: str, most: int = 0) -> str:
+    """Text of whatever origin as one line without control characters; ``most``: of so many characters."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if not most or len(line) <= most else f"{line[: most - 1]}…"
+
+
 def short_repr(value: object, most: int = 80) -> str:
     """``repr`` that never raises and never fills the screen."""
     if type(value) is tuple and without_hidden(value) is not value:  # an item of a batch

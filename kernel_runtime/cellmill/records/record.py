@@ -16,7 +16,7 @@ from ..backends.scheduled import packed_rows
 from ..backends.scheduled.figures import STATUSES
 from ..backends.scheduled.scheduler import JOURNEY, NO_WORKER
 from ..diagnostics.failure_counts import FailureCount
-from ..diagnostics.short_text import counted, duration_text
+from ..diagnostics.short_text import counted, duration_text, one_line
 from ..errors import DependencyError, UsageError
 from ..history import Moved, RunFigures, RunRecord, Stages, TimeSpent
 from ..telemetry.schema import STAGES
@@ -226,7 +226,7 @@ def _run_of(
     figures = end.get("figures")
     return RunRecord(
         id=-next(_numbers),
-        name=head["name"],
+        name=one_line(head["name"]),
         cell=head["cell"],
         began=datetime.fromisoformat(head["began"]),
         wall=end["wall"],

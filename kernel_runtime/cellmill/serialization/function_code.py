@@ -24,11 +24,13 @@ from ..by_value.references import (
 )
 from ..by_value.watched import Watched, process_look_of
 from ..by_value.worker_data import put_own
-from ..diagnostics.short_text import counted
+from ..diagnostics.short_text import counted, one_line
 from ..errors import PayloadError, UsageError, in_words
 from ..randomness.generators import Board, Drawing
 from . import payload, read_only, remedies
 from .shared import ShareError, packing
+
+MOST_NAME = 200  # characters of a function's name
 
 
 class FunctionBlob(NamedTuple):
@@ -44,14 +46,18 @@ class FunctionBlob(NamedTuple):
 
 
 def function_name(function: Any) -> str:
-    """A short name for people."""
+    """A short name for people: one line, whatever the function is called."""
     while type(function) is partial:
         function = function.func
-    return str(
+    name = str(
         getattr(function, "__qualname__", None)
         or getattr(function, "__name__", None)
         or type(function).__name__
     )
+    if len(name) <= MOST_NAME and name.isprintable():
+        return name
+    line = one_line(name)
+    return one_line(line.rpartition("<locals>.")[2], MOST_NAME) or type(function).__name__
 
 
 def encode_function(

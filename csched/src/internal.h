@@ -24,7 +24,8 @@ enum { WORKER_FREE, WORKER_STARTING, WORKER_READY, WORKER_LOST };
 enum { /* task_t.flags */
        FLAG_OVERDUE = 1,     /* its time limit has been reported */
        FLAG_STOPPING = 2,    /* it was cancelled while it ran */
-       FLAG_ASK_RETRY = 4,   /* the submitter decides on each retry (CSCHED_ATTEMPT) */
+       FLAG_ASK_RETRY = 4,   /* the submitter decides on each retry (CSCHED_ATTEMPT); without retries: it counts what
+                              * failed */
        FLAG_RETRY_ASKED = 8, /* and has not answered yet */
        FLAG_ALONE = 16,      /* it is the only task of its pack (lane.c) */
        FLAG_DEMANDS = 32,    /* it asks for resources */

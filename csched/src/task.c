@@ -116,6 +116,12 @@ static void count(csched_t *s, const task_t *task, uint64_t good, uint64_t faile
     }
 }
 
+/* Whether its submitter counts what failed: some of it may run again. */
+static bool counts_failures(const task_t *task)
+{
+    return (task->flags & FLAG_ASK_RETRY) && !task->retries;
+}
+
 void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failures)
 {
     if (task->count == 1)
@@ -123,7 +129,8 @@ void count_partial(csched_t *s, const task_t *task, uint32_t end, uint32_t failu
     partial_t *seen = &s->workers[task->worker]->partial;
     if (seen->ticket != task->ticket)
         *seen = (partial_t){.ticket = task->ticket};
-    count(s, task, (uint64_t)(end - failures) - (seen->end - seen->failures), (uint64_t)failures - seen->failures, 0);
+    count(s, task, (uint64_t)(end - failures) - (seen->end - seen->failures),
+          counts_failures(task) ? 0 : (uint64_t)failures - seen->failures, 0);
     *seen = (partial_t){.ticket = task->ticket, .end = end, .failures = failures};
 }
 
@@ -151,7 +158,7 @@ static void count_outcome(csched_t *s, const task_t *task)
             run->cancelled += task->count;
         return;
     }
-    count(s, task, good, failed, lost);
+    count(s, task, good, counts_failures(task) ? 0 : failed, counts_failures(task) ? 0 : lost);
 }
 
 /* Payloads of calls that failed or did not run are kept until their commit, to show the arguments. */

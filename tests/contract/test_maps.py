@@ -10,7 +10,7 @@ import pytest
 
 from cellmill import Executor, Retry, parallel
 from tests.contract import work
-from tests.contract.abilities import each_cluster, later
+from tests.contract.abilities import each_cluster, elsewhere, later
 from tests.support import tasks
 from tests.support.helpers import Gate
 
@@ -177,3 +177,20 @@ def test_an_error_names_its_element(ex: Executor) -> None:
 
 def divided(x: Any, y: int) -> Any:
     return x / y
+
+
+def locks_at_five(items: list[int]) -> list[Any]:
+    return [tasks.lock_if(x, 5) for x in items]
+
+
+@elsewhere
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_result_that_cannot_be_sent_is_counted_as_failed(ex: Executor, batch: bool) -> None:
+    before = ex.stats()
+    if batch:
+        results = ex.options(batch=True).map(locks_at_five, range(8), return_exceptions=True)
+    else:
+        results = ex.map(tasks.lock_if, range(8), [5] * 8, chunksize=8, return_exceptions=True)
+    assert sum(isinstance(result, Exception) for result in list(results)) == 1
+    now = ex.stats()
+    assert (now.succeeded - before.succeeded, now.failed - before.failed) == (7, 1)

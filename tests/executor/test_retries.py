@@ -198,3 +198,48 @@ def test_time_limits_can_be_left_out(fresh: Executor, gate: Gate) -> None:
 def test_of_a_parallel_function(pool: Executor, tmp_path: Path) -> None:
     again = cellmill.parallel(retries=Retry(2, backoff=0.01), executor=pool)(tasks.fail_first)
     assert again(str(tmp_path), 2).result(SECONDS) == 3
+
+
+def fail_or_die_once(folder: str, number: int) -> int:
+    """The first attempt of each third fails, that of one element kills its worker."""
+    first = tasks.count_call(f"{folder}/{number}") == 1
+    if first and number == 4:
+        tasks.die("SIGKILL")
+    if first and number % 3 == 0:
+        raise ValueError(number)
+    return number
+
+
+@pytest.mark.parametrize("chunksize", [1, 10])
+def test_what_is_tried_again_has_not_failed(fresh: Executor, tmp_path: Path, chunksize: int) -> None:
+    """Counts that views show in the moment in which it is decided, and the others of a lost chunk."""
+    counted = []
+
+    def noted(_: BaseException) -> bool:
+        stats = fresh.stats()
+        counted.append((stats.failed, stats.lost, stats.done <= stats.submitted))
+        return True
+
+    for number in range(10):
+        (tmp_path / str(number)).mkdir()
+    results = fresh.options(retries=Retry(2, when=noted)).map(
+        fail_or_die_once, [str(tmp_path)] * 10, range(10), chunksize=chunksize
+    )
+    assert list(results) == list(range(10))
+    assert len(counted) >= 2
+    assert set(counted) == {(0, 0, True)}
+    assert (fresh.stats().succeeded, fresh.stats().failed, fresh.stats().lost) == (10, 0, 0)
+
+
+def test_others_of_a_lost_chunk_are_not_lost(fresh: Executor) -> None:
+    counted = []
+
+    def noted(_: BaseException) -> bool:
+        counted.append((fresh.stats().failed, fresh.stats().lost))
+        return False
+
+    several = fresh.options(retries=Retry(1, when=noted))
+    results = list(several.map(tasks.die_at, range(10), [4] * 10, chunksize=10, return_exceptions=True))
+    assert sum(isinstance(result, cellmill.WorkerLostError) for result in results) == 1
+    assert counted == [(0, 0)]
+    assert (fresh.stats().succeeded, fresh.stats().failed, fresh.stats().lost) == (9, 1, 1)

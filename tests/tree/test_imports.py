@@ -200,7 +200,12 @@ MAY_IMPORT_CSCHED = (
 )
 WIDGETS_MAY_USE = {
     *("errors", "task", "run_registry", "telemetry", "process_context.interrupts"),
-    *("diagnostics.failure_counts", "diagnostics.short_text", "cell_output.present_cell", "cell_output.printed"),
+    *(
+        "diagnostics.failure_counts",
+        "diagnostics.short_text",
+        "cell_output.present_cell",
+        "cell_output.printed",
+    ),
 }
 
 

@@ -69,6 +69,7 @@ class Unsent:
         self._worker = worker
         self._name = name
         self._sent = 0
+        self.refused = 0  # values that were sent as errors, since they cannot be pickled
         self._over = False
         self._lock = threading.Lock()
 
@@ -79,12 +80,15 @@ class Unsent:
             end = len(self.values)
             if self._over or end == self._sent:
                 return
-            encoded = worker.encode_outcomes(self._outcomes(end), self._name)
+            outcomes = self._outcomes(end)
+            raised = len(outcomes.errors)
+            encoded = worker.encode_outcomes(outcomes, self._name)
+            self.refused += len(outcomes.errors) - raised
             if aside:
                 worker.show_output()
             else:
                 worker.end_output(native=True)
-            worker.partial(end, sum(i < end for i in self.errors.copy()), encoded)
+            worker.partial(end, sum(i < end for i in self.errors.copy()) + self.refused, encoded)
             self.values[self._sent : end] = [None] * (end - self._sent)
             self._sent = end
 

@@ -61,11 +61,14 @@ def run_chunk(worker: Runner, function: Any, name: str, count: int, arguments: d
         finally:
             worker.unsent = None
             outcomes = unsent.close()
+        failures += unsent.refused
     worker.in_user_code = False
     look(looked_at)
     with_gil.csched_worker_finished(worker.handle)
     worker.end_output()
-    worker.publish(with_gil.CSCHED_VALUE, failures, worker.encode_outcomes(outcomes, name))
+    raised = len(outcomes.errors)
+    encoded = worker.encode_outcomes(outcomes, name)  # which makes errors of values that cannot be pickled
+    worker.publish(with_gil.CSCHED_VALUE, failures + len(outcomes.errors) - raised, encoded)
 
 
 def _run_elements(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, Protocol
@@ -25,6 +25,10 @@ from .scheduler import NO_ELEMENT, Closed, with_gil
 Came = memoryview | tuple[int, Any, dict[int, Any]] | BaseException
 FEW = 64  # values that are looked at one by one
 _SMALL = frozenset((type(None), bool, int, float))
+FAILED: Mapping[str, int] = {"failed": 1}
+"""What an element that is over counts as: the scheduler counts those of chunks that went well, or were cancelled."""
+LOST: Mapping[str, int] = {"failed": 1, "lost": 1}
+CANCELLED: Mapping[str, int] = {"cancelled": 1}
 NOT_LOADED = 0  # failures that a worker reports of a chunk which it could not unpickle
 
 
@@ -51,7 +55,13 @@ class ChunkSource(Protocol):
 
     def settle_error(self, key: Any, error: BaseException) -> None: ...
 
-    def fail_or_retry(self, key: Any, item: Any, error: BaseException, position: int) -> bool: ...
+    def fail_or_retry(
+        self, key: Any, item: Any, error: BaseException, position: int, counts: Mapping[str, int] = FAILED
+    ) -> bool: ...
+
+    def fail_element(
+        self, key: Any, item: Any, error: BaseException, counts: Mapping[str, int] = FAILED
+    ) -> None: ...
 
     def name(self, key: Any, item: Any, error: BaseException) -> None: ...
 
@@ -159,9 +169,10 @@ class Chunk:
             values = list(values)
         except Exception:  # not even its outline
             count = len(self.items) - self.received
+            scheduler.adjust_run(self.stream.run, succeeded=-count)
             return self.received, [None] * count, dict.fromkeys(range(self.received, len(self.items)), error)
         marks = [(first + i, mark) for i, mark in enumerate(map(mark_in, values)) if mark is not None]
-        self.stream.host.scheduler.adjust_run(self.stream.run, succeeded=-len(marks), failed=len(marks))
+        self.stream.host.scheduler.adjust_run(self.stream.run, succeeded=-len(marks))
         return first, values, errors | {i: outcomes.not_loaded(mark.problem) for i, mark in marks}
 
     def _take(self, first: int, values: Any, errors: dict[int, Any], size: int) -> None:
@@ -171,7 +182,6 @@ class Chunk:
         stream = self.stream
         values = values if type(values) is list else list(values)  # a batch function may return an array
         count, end = len(values), first + len(values)
-        retried = 0  # counted as failed by the scheduler
         for stop in [*sorted(i for i in errors if i >= self.received), end]:
             if self.received < stop:
                 here, self.received = self.received, stop
@@ -180,31 +190,25 @@ class Chunk:
                 stream.settle(self.keys[here:stop], mine, part)
             if stop < end:
                 self.received = stop + 1
-                error = errors[stop]
+                error, counts = errors[stop], FAILED
                 if type(error) is bytes:
                     error = load_error(error) if error else self._timeout(stop)
                 if self.cancelled and is_a(error, KeyboardInterrupt):
-                    error = outcomes.cancelled(self.items[stop])
-                    # before its reader, and the end of the run, can see the counts
-                    stream.host.scheduler.adjust_run(stream.run, failed=-1, cancelled=1)
+                    error, counts = outcomes.cancelled(self.items[stop]), CANCELLED
                 self._put(stop, stop + 1, _state_of(error))
-                over = self._fail(stop, error)
-                retried += not over
+                over = self._fail(stop, error, counts)
                 self._mark(stop, error, over)
-        if retried:
-            stream.host.scheduler.adjust_run(stream.run, failed=-retried)
 
-    def _fail(self, place: int, error: BaseException) -> bool:
-        """Deliver an error, or try the element again; True when it is over."""
+    def _fail(self, place: int, error: BaseException, counts: Mapping[str, int]) -> bool:
+        """Deliver an error, or try the element again; True when it is over. ``counts``: what it counts as then."""
         if not is_a(error, CancelledError):
             number_raised(error, self._name(place))
         if self.cancelled:
             over = True
-            self.stream.name(self.keys[place], self.items[place], error)
-            self.stream.settle_error(self.keys[place], error)
+            self.stream.fail_element(self.keys[place], self.items[place], error, counts)
         else:
             position = self._position_of(place)
-            over = self.stream.fail_or_retry(self.keys[place], self.items[place], error, position)
+            over = self.stream.fail_or_retry(self.keys[place], self.items[place], error, position, counts)
         if over and not is_a(error, CancelledError):
             self._note_failure(place, error)
         return over
@@ -285,10 +289,10 @@ class Chunk:
         return bool(status == with_gil.CSCHED_ERROR and detail == NOT_LOADED and len(self.items) > 1)
 
     def _fail_rest(self, status: int, error: BaseException) -> None:
-        """End all elements without an outcome with this error; the scheduler counted the whole chunk: that is put right
-        before readers, and the end of the run, can see the counts.
+        """End all elements without an outcome with this error; the scheduler has uncounted those that had come, or
+        counted all as cancelled: that is put right before readers, and the end of the run, can see the counts.
         """
-        stream, first, retried = self.stream, self.received, 0
+        stream, first = self.stream, self.received
         cancelled = status == with_gil.CSCHED_CANCELLED
         broken = stream.broken if cancelled and not self.cancelled else None
         if broken is not None:
@@ -297,31 +301,28 @@ class Chunk:
             self.adjusted = True
             self._adjust(first - self.raised, status, broken is not None)
         self._put(first, len(self.items), _state_of(error))
+        counts = {} if cancelled and broken is None else FAILED
         while self.received < len(self.items):
             if broken is not None:
                 error = outcomes.not_run(broken)
             elif is_a(error, CancelledError):
                 error = outcomes.cancelled(self.items[self.received])
-            if not self._fail(self.received, error):
-                retried += 1
+            if not self._fail(self.received, error, counts):
                 self._mark(self.received, error, over=False)
             self.received += 1
-        if retried and status != with_gil.CSCHED_VALUE and not cancelled:
-            stream.host.scheduler.adjust_run(stream.run, failed=-retried)
 
     def _adjust(self, good: int, status: int, broken: bool) -> None:
         """Correct the counts of the chunk as a whole: of its elements so many have succeeded."""
         adjust, count = partial(self.stream.host.scheduler.adjust_run, self.stream.run), len(self.items)
-        if broken:
-            adjust(succeeded=good, failed=count - good, cancelled=-count)
-        elif status == with_gil.CSCHED_CANCELLED:
-            adjust(succeeded=good, failed=self.raised, cancelled=-good - self.raised)
-        elif status != with_gil.CSCHED_VALUE:
-            adjust(succeeded=good, failed=-good)
+        if status == with_gil.CSCHED_CANCELLED:
+            adjust(succeeded=good, cancelled=-count if broken else -self.received)
+        elif status == with_gil.CSCHED_VALUE:
+            adjust(succeeded=self.received - count)
+        else:
+            adjust(succeeded=good)
 
     def _not_run(self) -> None:
         """An input failed, or does not load: sent again in parts, until the element with it is alone."""
-        self.stream.host.scheduler.adjust_run(self.stream.run, failed=-len(self.items))
         self._send_halves()
 
     def _send_halves(self) -> None:
@@ -355,6 +356,8 @@ class Chunk:
         stream, good = self.stream, self.received
         over = False
         left = len(self.items) - good
+        # the scheduler has uncounted the outcomes that had come
+        stream.host.scheduler.adjust_run(stream.run, succeeded=good - self.raised)
         if left > 1 and (stream.options.batch or element == NO_ELEMENT):
             self._send_halves()
         elif left:
@@ -371,18 +374,19 @@ class Chunk:
                     self.attempt + 1,
                 )
             )
+            counts = LOST if status == with_gil.CSCHED_LOST else FAILED
             self._put(good, len(self.items), state_map.CANCELLED if self.cancelled else state_map.QUEUED)
             self._put(
                 culprit, culprit + 1, state_map.LOST if status == with_gil.CSCHED_LOST else state_map.FAILED
             )
             if self.cancelled:
                 over = True
-                stream.settle_error(key, error)
+                stream.fail_element(key, item, error, counts)
                 self._cancel_rest(
                     [*self.keys[before], *self.keys[after]], [*self.items[before], *self.items[after]]
                 )
             else:
-                over = stream.fail_or_retry(key, item, error, self._position_of(culprit))
+                over = stream.fail_or_retry(key, item, error, self._position_of(culprit), counts)
                 if not over:
                     self._mark_sent_again()
                 stream.put_back(
@@ -394,12 +398,6 @@ class Chunk:
             if over:
                 self._note_failure(culprit, error)
         self.received = len(self.items)
-        # the scheduler counted the whole chunk as failed, and as lost if it was
-        off = over - len(self.items)
-        lost = off if status == with_gil.CSCHED_LOST else 0
-        stream.host.scheduler.adjust_run(
-            stream.run, succeeded=good - self.raised, failed=off + self.raised, lost=lost
-        )
 
     def _cancel_rest(self, keys: Sequence[Any], items: list[Any]) -> None:
         """Elements that were to be sent again, and are not."""

@@ -10,7 +10,7 @@ import contextlib
 import threading
 import weakref
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -24,7 +24,7 @@ from ...serialization.function_code import function_name
 from ...task import NO_RUN, TaskOptions
 from . import outcomes, state_map
 from .call_encoding import AwaitedInput
-from .chunks import Chunk
+from .chunks import FAILED, Chunk
 from .element_names import cancelled_text, name_failed
 from .elements import Dropped, Elements
 from .parked import Parked, ParkedElement
@@ -376,10 +376,12 @@ class Stream:
         if done is not None:
             done()
 
-    def fail_or_retry(self, key: Any, item: Any, error: BaseException, position: int) -> bool:
+    def fail_or_retry(
+        self, key: Any, item: Any, error: BaseException, position: int, counts: Mapping[str, int] = FAILED
+    ) -> bool:
         """Deliver the error, or send the element again, alone; True when it is over.
 
-        ``position``: its own in the state map.
+        ``position``: its own in the state map; ``counts``: what it counts as where it is over.
         """
         final = (CancelledError, DependencyError, PayloadError)
         if self.options.retries and self._failure is None and not issubclass(type(error), final):
@@ -390,9 +392,16 @@ class Stream:
                 self._submit([key], [item], attempt + 1, delay, position)
                 return False
             self._attempts.pop(key, None)
+        self.fail_element(key, item, error, counts)
+        return True
+
+    def fail_element(
+        self, key: Any, item: Any, error: BaseException, counts: Mapping[str, int] = FAILED
+    ) -> None:
+        """Deliver the error of an element that is over; counted before its reader, and the end of the run, look."""
+        self.host.scheduler.adjust_run(self.run, **counts)
         self.name(key, item, error)
         self.settle_error(key, error)
-        return True
 
     def explain(
         self, error: CancelledError, key: Any, total: int | None, run: Run | None, by: str = ""

@@ -200,7 +200,7 @@ class ThreadsSender(Sender):
             self.calls[slot] = call
             self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, NO_BLOCK)
-            form.count, form.retries, form.ask, form.attempt = count, 0, 0, chunk.attempt
+            form.count, form.retries, form.ask, form.attempt = count, 0, 2, chunk.attempt
             form.position = 0 if chunk.position is None else chunk.position + 1
             form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
             ticket = with_gil.csched_submit_with(

@@ -42,26 +42,25 @@ def run_chunk(
     if body["batch"]:
         outcomes = Outcomes(0)
         outcomes.values = run_batch(function, name, items, 0, outcomes.errors)
-        failures = len(outcomes.errors)
     else:
-        outcomes, failures = _elements(runner, function, name, items, body["star"], ticket, marks)
+        outcomes = _elements(runner, function, name, items, body["star"], ticket, marks)
     finished = clocks.now()
     watched.look(looked_at)
     runner.element = 0
-    data = runner.packed(outcomes.encode(name), kept=False)
+    data = runner.packed(outcomes.encode(name), kept=False)  # values that cannot be pickled become errors
     if len(marks) > 1:
         data = b"".join((marks.tobytes(), data))
     else:
         del marks[:]
     size = len(data) - len(marks) * marks.itemsize
-    return TASK, VALUE, failures, len(marks), ticket, size, received, started, finished, data
+    return TASK, VALUE, len(outcomes.errors), len(marks), ticket, size, received, started, finished, data
 
 
 def _elements(
     runner: Runner, function: Any, name: str, items: list[Any], star: bool, ticket: int, marks: array[int]
-) -> tuple[Outcomes, int]:
+) -> Outcomes:
     outcomes = Outcomes(0)
-    values, errors, now, failures = outcomes.values, outcomes.errors, clocks.now, 0
+    values, errors, now = outcomes.values, outcomes.errors, clocks.now
     say, told = pack.PAGE.pack_into, runner.page
     for i, item in enumerate(items):
         runner.element = i
@@ -73,12 +72,11 @@ def _elements(
             del values[i:]
             values.append(None)
             errors[i] = encode_error(error, name)
-            failures += 1
             if is_a(error, KeyboardInterrupt) and ticket in runner.stopped:  # Stop is meant for all of them
                 rest = range(i + 1, len(items))
                 errors.update(dict.fromkeys(rest, errors[i]))
                 values.extend([None] * len(rest))
                 marks.extend([now()] * len(rest))
-                return outcomes, failures + len(rest)
+                return outcomes
     say(told, 0, ticket, NO_ELEMENT, now())
-    return outcomes, failures
+    return outcomes

@@ -126,3 +126,26 @@ def test_a_result_that_cannot_be_sent_fails_alone(fresh: Executor, gate: Gate) -
     assert [first[0], *first[2:]] == [4, 6, 7]
     gate.release()
     assert list(results) == [8, 9, 10, 11]
+
+
+def test_results_that_cannot_be_sent_or_do_not_load_are_counted_as_failures(
+    pool: Executor,
+) -> None:
+    """The worker knows of the first kind when it packs them, the kernel of the second when it unpacks them."""
+    before = pool.stats()
+    results = list(pool.map(_given, ["", "lock", "load", "lock", ""], chunksize=5, return_exceptions=True))
+    assert [type(each).__name__ for each in results] == ["str", *3 * ["PayloadError"], "str"]
+    record = run_registry.records()[-1]
+    assert (record.submitted, record.succeeded, record.failed) == (5, 2, 3)
+    again = pool.options(retries=2).map(_given, ["", "lock"], chunksize=2, return_exceptions=True)
+    assert [type(each).__name__ for each in again] == ["str", "PayloadError"]
+    record = run_registry.records()[-1]
+    assert (record.submitted, record.succeeded, record.failed) == (2, 1, 1)
+    single = pool.submit(_given, "load")
+    assert isinstance(single.exception(SECONDS), PayloadError)
+    stats = pool.stats()
+    assert (stats.succeeded - before.succeeded, stats.failed - before.failed) == (3, 5)
+
+
+def _given(what: str) -> Any:
+    return {"lock": tasks.lock, "load": tasks.FailsToLoad}.get(what, str)()

@@ -77,7 +77,8 @@ class FailureLog:
         ended = self._ended(slot)
         if ended is None:
             return
-        if status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE):  # its result does not unpickle
+        not_loaded = status in (with_gil.CSCHED_VALUE, with_gil.CSCHED_NONE)
+        if not_loaded:  # its result does not unpickle
             with_gil.csched_mark_elements(
                 self._scheduler.handle, slot, with_gil.CSCHED_ERROR, ffi.new("uint32_t *", 0), 1
             )
@@ -92,6 +93,8 @@ class FailureLog:
             made = self._add(ended, 0, name, error)
             if made is None:
                 return
+            if not_loaded:
+                self._scheduler.adjust_run(int(ended.run), succeeded=-1, failed=1)
             made.code = self._function(int(ended.function))
             made.inputs = tuple(map(weakref.ref, future._inputs))
             made.shown = shown

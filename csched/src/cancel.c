@@ -14,6 +14,7 @@ bool task_cancel(csched_t *s, task_t *task, uint32_t slot)
         s->graph.waiting_count--; /* its edges and its entry among the delayed are skipped later */
     else if (task->state != TASK_SENT || !window_revoke(s, task, slot))
         return false;
+    task_tried(s, task);
     task_finish(s, slot, CSCHED_CANCELLED, NULL, 0);
     return true;
 }

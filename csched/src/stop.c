@@ -25,8 +25,8 @@ CSCHED_EXPORT int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns)
     pthread_mutex_lock(&s->lock);
     task_t *task = find_asked(s, ticket);
     if (task) {
-        task->flags &= (uint8_t)~FLAG_RETRY_ASKED;
         task->not_before = clock_refresh(s) + delay_ns; /* tick sends it */
+        task_tried(s, task);
     }
     pthread_mutex_unlock(&s->lock);
     return task ? CSCHED_OK : CSCHED_EINVAL;
@@ -39,6 +39,7 @@ CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
     task_t *task = find_asked(s, ticket);
     if (task) {
         s->graph.waiting_count--; /* its entry among the delayed is skipped later */
+        task_given_up(s, task, status);
         task_finish(s, ticket_slot(ticket), status, NULL, 0);
         after_cancel(s, last);
     }

@@ -244,7 +244,10 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     }
     uncount_partial(s, task);
     uint64_t row = journey_record_incomplete(&s->journey, task, worker, CSCHED_RETRIED, ran);
-    journey_resolved(&s->journey, row, 1, s->now);
+    if (task->flags & FLAG_RETRY_ASKED)
+        task->row = row; /* the answer says what it was */
+    else
+        journey_resolved(&s->journey, row, 1, s->now);
     drop_bundle(s, task);
     if (task->flags & FLAG_ALLOCATED)
         allocation_return(s, task);
@@ -253,6 +256,22 @@ bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uin
     if (!(task->flags & FLAG_ASK_RETRY))
         task_ready(s, slot);
     return true;
+}
+
+void task_tried(csched_t *s, task_t *task)
+{
+    if (!(task->flags & FLAG_RETRY_ASKED))
+        return;
+    task->flags &= (uint8_t)~FLAG_RETRY_ASKED;
+    journey_resolved(&s->journey, task->row, 1, s->now);
+    task->row = NO_ROW;
+}
+
+void task_given_up(csched_t *s, task_t *task, uint32_t status)
+{
+    task->flags &= (uint8_t)~FLAG_RETRY_ASKED;
+    task->attempt--;
+    journey_mark(&s->journey, task->row, task->ticket, status);
 }
 
 static bool has_value(uint32_t status)

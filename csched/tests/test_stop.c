@@ -176,6 +176,8 @@ static void who_submitted_decides_about_retries(void)
     EQUAL(rows[0].status, CSCHED_RETRIED);
     EQUAL(rows[0].attempt, 0);
     EQUAL(rows[1].attempt, 1);
+    EQUAL(rows[1].status, CSCHED_ERROR); /* the last one, which is known with the answer */
+    CHECK(rows[1].stamps[6] && rows[1].stamps[7]);
     EQUAL(stats_of(w).failed, 1);
     OK(csched_worker_detach(worker));
     world_close(w);

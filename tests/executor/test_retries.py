@@ -12,6 +12,7 @@ import pytest
 
 import cellmill
 from cellmill import Executor, Retry
+from cellmill.api import questions_of
 from tests.contract import work
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -58,6 +59,40 @@ def test_only_some_errors(ex: Executor, tmp_path: Path, way: Try, when: Any, cal
     with pytest.raises(ConnectionError, match=f"attempt {calls}"):
         way(ex.options(retries=Retry(2, when=when)), tasks.fail_first, (str(tmp_path), 9))
     assert len(list(tmp_path.iterdir())) == calls
+
+
+def test_the_attempt_that_is_the_last_by_its_error_is_no_other(fresh: Executor, tmp_path: Path) -> None:
+    """The scheduler asks after each; what the table, the journeys and the error say was so is known with the answer."""
+    refused = fresh.options(retries=Retry(2, when=KeyError)).submit(tasks.fail_first, str(tmp_path), 9)
+    assert isinstance(refused.exception(SECONDS), ConnectionError)
+    once = fresh.options(retries=Retry(2, when=lambda error: "attempt 2" in str(error)))
+    second = once.submit(tasks.fail_first, str(tmp_path), 9)  # its first is the second of all
+    assert isinstance(second.exception(SECONDS), ConnectionError)
+    lost = fresh.options(retries=Retry(2, when=KeyError)).submit(tasks.die, "SIGKILL")
+    assert "tried" not in str(lost.exception(SECONDS))
+    cancelled = fresh.options(retries=Retry(2, backoff=NEVER)).submit(tasks.fail)
+    questions = questions_of(fresh)
+    while not questions.find(kinds=("delayed",))[1]:
+        fresh.submit(tasks.double, 1).result(SECONDS)
+    assert cancelled.cancel()
+    rows, _ = questions.find(kinds=("failed", "lost", "cancelled", "retried"))
+    assert Counter((row.task, row.kind, row.attempt) for row in rows) == Counter(
+        [
+            (refused._ticket, "failed", 0),
+            (second._ticket, "retried", 0),
+            (second._ticket, "failed", 1),
+            (lost._ticket, "lost", 0),
+            (cancelled._ticket, "retried", 0),
+            (cancelled._ticket, "cancelled", 1),
+        ]
+    )
+    assert [questions.failure(each._ticket).attempts for each in (refused, second, lost)] == [1, 2, 1]
+    assert all(
+        row.worker is not None and all(row.stamps) for row in rows if row.kind in ("failed", "retried")
+    )
+    statuses = Counter(row["status"] for row in fresh.journey_rows() if row["status"] != "done")
+    statuses.pop("cancelled", None)  # which may not have been taken yet
+    assert statuses == {"failed": 2, "retried": 2, "lost": 1}
 
 
 @ways

@@ -95,7 +95,7 @@ class Results:
             done.time_ns / 1e9,
             self._failures.name_of(done.slot),
             self.stopped,
-            self._failures.attempts_of(done.slot),
+            future.attempt + 1 if type(future) is RetriedFuture else self._failures.attempts_of(done.slot),
         )
 
     def settled(self, entry: Any) -> None:

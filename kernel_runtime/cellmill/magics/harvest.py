@@ -212,9 +212,8 @@ class Harvest:
         if by_copy:
             translate([result.log, result.bindings, copies], by_copy)
         if pairs:
-            # at the end, which a statement that fails does not reach; at first where statements look into the objects
-            place = 1 if plan.looking else len(result.log)
-            result.log[place:place] = (len(plan.sites), functools.partial(move, pairs, by_copy))
+            # first: statements may look into the objects
+            result.log[1:1] = (len(plan.sites), functools.partial(move, pairs, by_copy))
 
 
 def _homes(plan: Plan, values: list[Any], known: dict[int, Any]) -> dict[int, Any]:
@@ -263,8 +262,10 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
                 harvest.applied = start + len(part)
         except Exception as error:
             index = harvest.applied = start + _index_in(error)
-            if plan.looking and logs[index][1:2] == [len(plan.sites)]:
-                error.add_note("What this item changed in itself is done: it comes before what failed.")
+            if logs[index][1:2] == [len(plan.sites)]:
+                error.add_note(
+                    "What this item changes in itself is done, also what would come after this line."
+                )
             del logs[index:]
             failure = cellmill.TaskFailure(index, "", error)
             harvest.values[index] = failure

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.browser.page_errors import listen
 
@@ -86,6 +86,20 @@ class Server:
 def wait_until(page: Page, function: str, arg: object = None, timeout: float | None = None) -> None:
     """Wait until a JavaScript function returns what is true, or an expression is."""
     page.wait_for_function(function, arg=arg, timeout=timeout, polling=EVERY_MS)
+
+
+def press(button: Locator) -> None:
+    """Press a button that stays pressed, or let go of it; again where the panel's head grew or shrank in between, and
+    moved it from under the pointer.
+    """
+    before = str(button.get_attribute("aria-pressed"))
+    for _ in range(CLICKS - 1):
+        button.click()
+        with contextlib.suppress(AssertionError):
+            expect(button).not_to_have_attribute("aria-pressed", before, timeout=SELECTED_MS)
+            return
+    button.click()
+    expect(button).not_to_have_attribute("aria-pressed", before)
 
 
 class Lab:

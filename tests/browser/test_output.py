@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import TimeoutError
 
-from tests.browser.lab_page import wait_until
+from tests.browser.lab_page import press, wait_until
 
 OpenLab = Callable[..., Any]
 PANEL = "#cellmill-panel"
@@ -108,9 +108,9 @@ def test_output_of_all_tasks_is_seen_as_it_comes(lab_in_use: OpenLab, tmp_path: 
     wait_lines(page, r"l.length === 3 && l.every(line => /^fit #\d+(\.\d+)?$/.test(line.task))")
     fifth = page.locator(f"{OUTPUT} .cellmill-output-task").first.inner_text()
     search.fill("")
-    page.locator(OUTPUT).get_by_role("button", name="log", exact=True).click()
+    press(page.locator(OUTPUT).get_by_role("button", name="log", exact=True))
     wait_lines(page, "l.length === 3 && l.every(line => line.stream === '3')")
-    page.locator(OUTPUT).get_by_role("button", name="log", exact=True).click()
+    press(page.locator(OUTPUT).get_by_role("button", name="log", exact=True))
     page.locator(OUTPUT).get_by_role("button", name="Only output of worker 1").first.click()
     wait_lines(page, "l.length > 0 && l.length < 26 && l.every(line => line.worker === '1')")
     page.locator(OUTPUT).get_by_role("combobox", name="Worker").select_option(label="All workers")

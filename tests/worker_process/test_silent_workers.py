@@ -57,15 +57,17 @@ def test_a_worker_that_is_stopped(fresh: Executor, tmp_path: Path, policy: str) 
 
 
 def keep_the_interpreter(go: str, kept: str) -> None:
-    """In a thread, when it is told to: a call that does not give the GIL back until it is told again."""
+    """In a thread, when it is told to: a call that does not give the GIL back until it is told again.
+
+    That it is kept is told by that call, too: between two calls the worker could begin a task, which nothing ends then.
+    """
     native = ctypes.PyDLL(None)
-    ends = os.open(go, os.O_RDWR), os.open(kept, os.O_RDWR)
-    room = ctypes.create_string_buffer(1)
+    end = os.open(go, os.O_RDWR)
+    call = f"printf x > '{kept}'; head -c 1 < '{go}' > /dev/null".encode()
 
     def keep() -> None:
-        os.read(ends[0], 1)
-        os.write(ends[1], b"x")
-        native.read(ends[0], room, 1)
+        os.read(end, 1)
+        native.system(call)
 
     threading.Thread(target=keep).start()
 

@@ -142,7 +142,7 @@ static int apply_options(csched_t *s, task_t *task, const call_t *call)
     task->priority = (uint8_t)(o->priority - PRIORITY_MIN);
     task->retries = (uint8_t)o->retries;
     task->attempt = (uint8_t)o->attempt;
-    task->flags = (o->ask == 2 && !o->retries) || (o->ask && o->retries) ? FLAG_ASK_RETRY : 0;
+    task->flags = o->ask == 2 || (o->ask && o->retries) ? FLAG_ASK_RETRY : 0;
     task->timeout_ns = o->timeout_ns;
     if (o->need_count) {
         int rc = allocation_request(s, task, o);

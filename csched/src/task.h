@@ -19,9 +19,9 @@ bool task_retries(const task_t *task);
 /* after a failed attempt; `ran`: the worker's four stamps of it, from received on, 0 where they are not known; false: it
  * was the last one */
 bool task_retry(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t worker, const uint64_t ran[4]);
-void task_tried(csched_t *s,
-                task_t *task); /* the attempt that the submitter was asked about, if any, is not its last */
-void task_given_up(csched_t *s, task_t *task, uint32_t status); /* that attempt is its last one */
+/* The attempt that its submitter was asked about, if any, is not its last; the other: it is. */
+void task_tried(csched_t *s, task_t *task);
+void task_given_up(csched_t *s, task_t *task, uint32_t status);
 /* it ends without a result of its own; `ran` as above */
 void task_abort(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, uint32_t detail, const uint64_t ran[4]);
 void task_not_run(csched_t *s, uint32_t slot, uint32_t position); /* its input at this position failed */

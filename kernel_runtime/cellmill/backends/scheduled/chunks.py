@@ -267,7 +267,7 @@ class Chunk:
                 self._lost(worker, detail, status)
             elif status == with_gil.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
-                self._not_run()
+                self._send_halves()  # until the element whose input failed, or does not load, is alone
             elif status == with_gil.CSCHED_TIMEOUT:
                 error = self._timeout(0)
             else:
@@ -320,10 +320,6 @@ class Chunk:
             adjust(succeeded=self.received - count)
         else:
             adjust(succeeded=good)
-
-    def _not_run(self) -> None:
-        """An input failed, or does not load: sent again in parts, until the element with it is alone."""
-        self._send_halves()
 
     def _send_halves(self) -> None:
         """Send the elements without an outcome again, in two chunks."""

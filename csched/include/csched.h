@@ -185,6 +185,7 @@ typedef struct { /* a running task that shall end */
     uint64_t since; /* when its worker took it */
     uint32_t worker;
     uint32_t element; /* the one element of a chunk that shall end; 2^32-1: the whole task */
+    uint32_t attempt; /* of the task; a later one is not meant */
 } csched_target_t;
 
 typedef struct {
@@ -197,6 +198,7 @@ typedef struct {
     uint64_t finished; /* tasks so far */
     uint64_t asked; /* of resource 0, memory, by the running task */
     uint32_t count; /* its elements */
+    uint32_t attempt; /* of it */
 } csched_worker_info_t;
 
 typedef struct { /* result of csched_worker_next; valid until its next call */
@@ -251,7 +253,8 @@ int csched_passed_close(int fds[4]); /* those of them that are open; -1 after */
 int csched_worker_lost(csched_t *s, uint32_t index); /* its process is dead: its tasks go to others */
 int csched_worker_retire(csched_t *s, uint32_t index); /* no new work; it ends when its ring is empty */
 int csched_worker_info(csched_t *s, uint32_t index, csched_worker_info_t *info);
-int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element); /* see stop.c; 1: kill it */
+/* see stop.c; 1: kill it */
+int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t attempt, uint32_t element);
 /* the kernel reads its native output: the worker reports the task's end */
 int csched_worker_output_read(csched_t *s, uint32_t index, uint64_t ticket);
 /* Takes (1) or gives up (0) the right to read this worker's native output; returns 1 if the caller has it. The worker
@@ -301,10 +304,11 @@ int csched_stop_task(csched_t *s, uint64_t ticket, csched_target_t *target); /* 
  * that had not begun */
 int csched_stop_run(csched_t *s, uint32_t run, uint32_t after, csched_target_t *targets, uint32_t most,
                     uint32_t *cancelled);
-/* 1: it runs and is marked; `element` of a chunk, 2^32-1: the whole task */
+/* After CSCHED_OVERDUE. 1: it runs and is marked; `element` of a chunk, 2^32-1: the whole task, if this attempt of it is
+ * past its limit */
 int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t element, csched_target_t *target);
-/* 1: signal again; 0: the worker raised; CSCHED_EAGAIN: the task, or this element, is over */
-int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element);
+/* 1: signal again; 0: the worker raised; CSCHED_EAGAIN: the attempt, or this element, is over */
+int csched_unheard(csched_t *s, uint64_t ticket, uint32_t attempt, uint32_t element);
 
 /* answers to CSCHED_ATTEMPT */
 int csched_retry(csched_t *s, uint64_t ticket, uint64_t delay_ns);

@@ -131,6 +131,7 @@ static int run(csched_thread_t *t, const csched_item_t *item)
         csched_worker_heard(t->w);
         PyErr_SetNone(PyExc_KeyboardInterrupt);
     } else {
+        t->attempt = item->flags;
         value = invoke(t, call, item->ticket);
     }
     int rc = CSCHED_OK;
@@ -169,18 +170,24 @@ int csched_thread_serve(csched_thread_t *t, csched_item_t *item)
     return rc;
 }
 
-int csched_thread_interrupt(csched_thread_t *t, uint64_t ticket)
+/* Whether it runs user code of this attempt. */
+static bool is_in(const csched_thread_t *t, uint64_t ticket, uint32_t attempt)
 {
-    if (!ticket || t->ticket != ticket)
+    return ticket && t->ticket == ticket && t->attempt == attempt;
+}
+
+int csched_thread_interrupt(csched_thread_t *t, uint64_t ticket, uint32_t attempt)
+{
+    if (!is_in(t, ticket, attempt))
         return 0;
     t->raised = 1;
     csched_worker_heard(t->w); /* the interrupt will be raised: user code cannot continue without it */
     return PyThreadState_SetAsyncExc((unsigned long)t->ident, PyExc_KeyboardInterrupt) == 1;
 }
 
-int csched_thread_abandon(csched_thread_t *t, uint32_t index, uint64_t ticket)
+int csched_thread_abandon(csched_thread_t *t, uint32_t index, uint64_t ticket, uint32_t attempt)
 {
-    if (!ticket || t->ticket != ticket || csched_worker_condemn(t->s, index, ticket, NO_ELEMENT) != 1)
+    if (!is_in(t, ticket, attempt) || csched_worker_condemn(t->s, index, ticket, attempt, NO_ELEMENT) != 1)
         return 0;
     t->abandoned = 1;
     return 1;

@@ -16,6 +16,7 @@ typedef struct {
     uint64_t served;   /* tasks */
     void *end_of_task; /* callable that sends what a task printed; borrowed */
     uint32_t spin_us;
+    uint32_t attempt;   /* of the task in user code */
     uint32_t spoke;     /* 1: the task printed something */
     uint32_t raised;    /* 1: KeyboardInterrupt was sent to the task in user code */
     uint32_t abandoned; /* 1: its current task counts as over; the thread ends when that returns */
@@ -33,11 +34,11 @@ int csched_thread_serve(csched_thread_t *t, csched_item_t *item);
 
 /* Raises KeyboardInterrupt in the task if it is in user code: 1; else 0. If the task returns before it is raised, it is
  * withdrawn. */
-int csched_thread_interrupt(csched_thread_t *t, uint64_t ticket);
+int csched_thread_interrupt(csched_thread_t *t, uint64_t ticket, uint32_t attempt);
 
 /* Abandons a thread that is still in the user code of this task: 1, and the caller declares the worker lost; 0: the
  * task has returned. */
-int csched_thread_abandon(csched_thread_t *t, uint32_t index, uint64_t ticket);
+int csched_thread_abandon(csched_thread_t *t, uint32_t index, uint64_t ticket, uint32_t attempt);
 /* cffi: end */
 
 #endif

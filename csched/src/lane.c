@@ -64,6 +64,7 @@ void lane_say_what_runs(csched_lane_t *l)
     if (oldest) {
         u32_store_relaxed(&segment->claim_slot, oldest->slot);
         u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
+        u32_store_relaxed(&segment->claim_attempt, oldest->attempt);
         u64_store_relaxed(&segment->claim_since, now_ns());
     }
     u64_store_release(&segment->claim_ticket, ticket); /* partner: check_limit */
@@ -208,6 +209,7 @@ static int take_one(csched_lane_t *l, task_entry_t *entry, uint32_t tasks, void 
                                                      .dispatched = entry->dispatched,
                                                      .slot = entry->head.slot,
                                                      .count = entry->count,
+                                                     .attempt = entry->attempt & ~ENTRY_FLAGS,
                                                      .urgent = (entry->attempt & ENTRY_URGENT) != 0};
     return 1;
 }

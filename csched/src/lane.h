@@ -7,7 +7,7 @@
 typedef struct {
     uint64_t ticket;
     uint64_t dispatched;
-    uint32_t slot, count;
+    uint32_t slot, count, attempt;
     bool urgent;
 } in_flight_t;
 

@@ -5,7 +5,7 @@
  *   | identity: magic, index, sizes, version (stored last)         |
  *   | task ring ends:   tail (kernel) | head (worker) | sleeping   |
  *   | result ring ends: tail (worker) | head (kernel) | sleeping   |
- *   | claim (worker):   ticket, slot, element, since, ready, heard |
+ *   | claim (worker):   ticket, attempt, element, since, heard     |
  *   | orders (kernel):  kernel_sleeping, retire, interrupt, hot   |
  *   | frees ring: offsets of this worker's blocks without readers  |
  *   +--------------------------------------------------------------+ SEGMENT_HEADER_BYTES
@@ -59,17 +59,17 @@ typedef struct {
 
     _Alignas(LINE) shared_u64 claim_ticket; /* 0: none */
     shared_u64 claim_since;
-    shared_u32 claim_slot, claim_element;
+    shared_u32 claim_slot, claim_element, claim_attempt;
     shared_u32 ready;
     shared_u64 heard_ticket; /* the task in which the interrupt was raised, and the element that ran in it */
     shared_u64 element_since;
-    shared_u32 heard_element;
+    shared_u32 heard_element, heard_attempt;
 
     _Alignas(LINE) shared_u32 kernel_sleeping; /* ring the doorbell after the next result that matters */
     shared_u32 retire;
     shared_u64 wanted; /* the task whose result is waited for, or WANT_ */
     shared_u64 interrupt_ticket; /* the task that a signal is meant for, */
-    shared_u32 interrupt_element; /* and which element of it; NO_ELEMENT: whatever runs of it */
+    shared_u32 interrupt_attempt, interrupt_element; /* and which of it; NO_ELEMENT: whatever element runs */
     shared_u64 hot; /* bytes without use that it may keep from the system */
     shared_u64 output_read; /* the task whose native output the kernel reads itself */
     shared_u32 output_turn; /* who may read native output now, and write frames: TURN_ */

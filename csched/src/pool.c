@@ -279,6 +279,7 @@ CSCHED_EXPORT int csched_worker_info(csched_t *s, uint32_t index, csched_worker_
                                        .held = s->loads[index].held,
                                        .ticket = segment ? u64_relaxed(&segment->claim_ticket) : 0,
                                        .since = segment ? u64_relaxed(&segment->claim_since) : 0,
+                                       .attempt = segment ? u32_relaxed(&segment->claim_attempt) : 0,
                                        .run = UINT32_MAX,
                                        .finished = worker->finished};
         const task_t *task = info->ticket ? graph_find(&s->graph, info->ticket) : NULL;

@@ -49,9 +49,10 @@ CSCHED_EXPORT int csched_give_up(csched_t *s, uint64_t ticket, uint32_t status)
     return task ? CSCHED_OK : CSCHED_EINVAL;
 }
 
-static bool element_runs(const segment_t *segment, uint64_t ticket, uint32_t element)
+static bool is_claimed(const segment_t *segment, uint64_t ticket, uint32_t attempt, uint32_t element)
 {
     return u64_acquire(&segment->claim_ticket) == ticket && /* partner: claim */
+           u32_relaxed(&segment->claim_attempt) == attempt &&
            (element == NO_ELEMENT || u32_acquire(&segment->claim_element) == element);
 }
 
@@ -60,11 +61,13 @@ static void mark(csched_t *s, const task_t *task, uint32_t element, csched_targe
 {
     segment_t *segment = s->workers[task->worker]->segment;
     u32_store_relaxed(&segment->interrupt_element, element);
+    u32_store_relaxed(&segment->interrupt_attempt, task->attempt);
     u64_store_release(&segment->interrupt_ticket, task->ticket); /* partner: csched_worker_interrupted */
     uint64_t since = u64_acquire(&segment->claim_ticket) == task->ticket ? u64_relaxed(&segment->claim_since) : s->now;
     if (element != NO_ELEMENT)
         since = u64_relaxed(&segment->element_since);
-    *target = (csched_target_t){.ticket = task->ticket, .since = since, .worker = task->worker, .element = element};
+    *target = (csched_target_t){
+        .ticket = task->ticket, .since = since, .worker = task->worker, .element = element, .attempt = task->attempt};
 }
 
 /* Of the tasks that the worker has claimed only the last can run; the others have results in its ring. */
@@ -160,24 +163,26 @@ CSCHED_EXPORT int csched_interrupt(csched_t *s, uint64_t ticket, uint32_t elemen
     pthread_mutex_lock(&s->lock);
     clock_refresh(s);
     const task_t *task = find_sent(s, ticket);
-    if (task && task->flags & FLAG_STOPPING)
-        element = NO_ELEMENT; /* the whole task is marked already */
+    if (task && element == NO_ELEMENT && !(task->flags & FLAG_OVERDUE))
+        task = NULL; /* the attempt that was past its limit is over; a chunk has one attempt */
     if (task)
-        mark(s, task, element, target);
+        mark(s, task, task->flags & FLAG_STOPPING ? NO_ELEMENT : element,
+             target); /* stopping: it is marked as a whole */
     pthread_mutex_unlock(&s->lock);
     return task != NULL;
 }
 
-CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element)
+CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket, uint32_t attempt, uint32_t element)
 {
     pthread_mutex_lock(&s->lock);
     const task_t *task = find_sent(s, ticket);
     int rc = CSCHED_EAGAIN;
-    if (task) {
+    if (task && task->attempt == attempt) {
         const segment_t *segment = s->workers[task->worker]->segment;
         rc = u64_acquire(&segment->heard_ticket) != ticket || /* partner: csched_worker_heard */
+             u32_relaxed(&segment->heard_attempt) != attempt ||
              (element != NO_ELEMENT && u32_relaxed(&segment->heard_element) != element);
-        if (element != NO_ELEMENT && !element_runs(segment, ticket, element))
+        if (element != NO_ELEMENT && !is_claimed(segment, ticket, attempt, element))
             rc = CSCHED_EAGAIN;
     }
     pthread_mutex_unlock(&s->lock);
@@ -185,14 +190,15 @@ CSCHED_EXPORT int csched_unheard(csched_t *s, uint64_t ticket, uint32_t element)
 }
 
 /* Called before a worker is killed for its running task: takes back its other tasks and sends no more, so that the
- * signal cannot hit another task. 1: the task still runs there; 0: it does not, and the worker goes on. The signal can
+ * signal cannot hit another task. 1: this attempt still runs there; 0: it does not, and the worker goes on. The signal can
  * hit a later element of the same chunk, which then runs again as the others do. */
-CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t element)
+CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ticket, uint32_t attempt,
+                                        uint32_t element)
 {
     pthread_mutex_lock(&s->lock);
     worker_t *worker = index < s->worker_count ? s->workers[index] : NULL;
     bool runs = false;
-    if (worker && worker->segment && element_runs(worker->segment, ticket, element)) {
+    if (worker && worker->segment && is_claimed(worker->segment, ticket, attempt, element)) {
         clock_refresh(s);
         for (uint32_t i = worker->held_count; i-- > 0;) {
             uint32_t slot = i < worker->held_count ? held_at(worker, i)->slot : NO_TASK;
@@ -200,7 +206,7 @@ CSCHED_EXPORT int csched_worker_condemn(csched_t *s, uint32_t index, uint64_t ti
                 ready_return(&s->graph, slot);
         }
         fence_seq_cst(); /* nothing is left to claim: the present claim stays until its result is published */
-        runs = element_runs(worker->segment, ticket, element);
+        runs = is_claimed(worker->segment, ticket, attempt, element);
         if (runs) {
             worker->condemned_element = element;
             worker->retiring = true;

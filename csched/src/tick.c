@@ -35,7 +35,8 @@ static void check_limit(csched_t *s, uint32_t index, uint64_t now)
     uint64_t ticket = u64_acquire(&segment->claim_ticket); /* partner: claim in worker.c */
     uint64_t since = u64_relaxed(&segment->claim_since);
     task_t *task = ticket ? graph_find(&s->graph, ticket) : NULL;
-    if (!task || task->state != TASK_SENT || !task->timeout_ns || task->flags & FLAG_OVERDUE)
+    if (!task || task->state != TASK_SENT || !task->timeout_ns || task->flags & FLAG_OVERDUE ||
+        u32_relaxed(&segment->claim_attempt) != task->attempt) /* the claim is of an attempt that is over */
         return;
     if (task->count > 1) {
         check_element(s, index, task, now);

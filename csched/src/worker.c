@@ -96,6 +96,7 @@ static bool claim(csched_worker_t *w, task_entry_t *entry, uint64_t seen)
     w->published = w->output_found = false;
     u32_store_relaxed(&segment->claim_slot, entry->head.slot);
     u32_store_relaxed(&segment->claim_element, NO_ELEMENT);
+    u32_store_relaxed(&segment->claim_attempt, entry->attempt & ~ENTRY_FLAGS);
     u64_store_relaxed(&segment->claim_since, now);
     FAULT(w, claim_half_said);
     u64_store_release(&segment->claim_ticket, entry->ticket); /* partner: check_limit */

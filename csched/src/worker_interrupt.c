@@ -7,11 +7,13 @@ CSCHED_EXPORT int csched_worker_interrupted(csched_worker_t *w)
     uint64_t ticket = u64_acquire(&w->segment->interrupt_ticket); /* partner: mark in stop.c */
     uint32_t element = u32_relaxed(&w->segment->interrupt_element);
     return ticket && ticket == u64_relaxed(&w->segment->claim_ticket) &&
+           u32_relaxed(&w->segment->interrupt_attempt) == u32_relaxed(&w->segment->claim_attempt) &&
            (element == NO_ELEMENT || element == u32_relaxed(&w->segment->claim_element));
 }
 
 CSCHED_EXPORT int csched_worker_heard(csched_worker_t *w)
 {
+    u32_store_relaxed(&w->segment->heard_attempt, u32_relaxed(&w->segment->claim_attempt));
     u32_store_relaxed(&w->segment->heard_element, u32_relaxed(&w->segment->claim_element));
     u64_store_release(&w->segment->heard_ticket, u64_relaxed(&w->segment->claim_ticket)); /* partner: csched_unheard */
     return CSCHED_OK;

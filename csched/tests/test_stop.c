@@ -116,16 +116,16 @@ static void a_condemned_worker_holds_nothing_else(void)
     uint64_t first = submit(w, JOB_NONE, 0, 0);
     submit(w, JOB_NONE, 1, 0);
     next_item(worker, CSCHED_TASK);
-    EQUAL(csched_worker_condemn(w->s, 0, first + 1, NO_ELEMENT), 0);
-    EQUAL(csched_worker_condemn(w->s, 7, first, NO_ELEMENT), 0);
-    EQUAL(csched_worker_condemn(w->s, 0, first, NO_ELEMENT), 1);
+    EQUAL(csched_worker_condemn(w->s, 0, first + 1, 0, NO_ELEMENT), 0);
+    EQUAL(csched_worker_condemn(w->s, 7, first, 0, NO_ELEMENT), 0);
+    EQUAL(csched_worker_condemn(w->s, 0, first, 0, NO_ELEMENT), 1);
     submit(w, JOB_NONE, 2, 0);
     publish_none(worker);
     csched_item_t item;
     EQUAL(csched_worker_next(worker, 0, 0, &item), CSCHED_EAGAIN);
     finish(w, 1);
     EQUAL(csched_worker_next(worker, 0, 0, &item), CSCHED_EAGAIN);
-    EQUAL(csched_worker_condemn(w->s, 0, first, NO_ELEMENT), 0);
+    EQUAL(csched_worker_condemn(w->s, 0, first, 0, NO_ELEMENT), 0);
     OK(csched_worker_lost(w->s, 0));
     OK(csched_worker_detach(worker));
     world_thread(w);
@@ -248,13 +248,13 @@ static void a_chunks_limit_holds_for_each_element(void)
         EQUAL(csched_interrupt(w->s, ticket, element, &target), 1);
         EQUAL(target.element, element);
         EQUAL(csched_worker_overdue(worker), 1);
-        EQUAL(csched_unheard(w->s, ticket, element), 1);
+        EQUAL(csched_unheard(w->s, ticket, 0, element), 1);
         OK(csched_worker_heard(worker));
-        EQUAL(csched_unheard(w->s, ticket, element), 0);
+        EQUAL(csched_unheard(w->s, ticket, 0, element), 0);
         OK(csched_worker_element(worker, NO_ELEMENT)); /* nothing is late between elements */
         EQUAL(csched_worker_interrupted(worker), 0);
-        EQUAL(csched_unheard(w->s, ticket, element), CSCHED_EAGAIN);
-        EQUAL(csched_worker_condemn(w->s, 0, ticket, element), 0);
+        EQUAL(csched_unheard(w->s, ticket, 0, element), CSCHED_EAGAIN);
+        EQUAL(csched_worker_condemn(w->s, 0, ticket, 0, element), 0);
     }
     OK(csched_worker_element(worker, 2));
     EQUAL(csched_stop_task(w->s, ticket, &target), 2); /* as a whole */
@@ -278,8 +278,8 @@ static void a_worker_killed_for_an_element_names_it(void)
     uint64_t ticket = submit_with(w, (job_t){JOB_NONE, 0, 0}, &options);
     next_item(worker, CSCHED_TASK);
     OK(csched_worker_element(worker, 1));
-    EQUAL(csched_worker_condemn(w->s, 0, ticket, 0), 0);
-    EQUAL(csched_worker_condemn(w->s, 0, ticket, 1), 1);
+    EQUAL(csched_worker_condemn(w->s, 0, ticket, 0, 0), 0);
+    EQUAL(csched_worker_condemn(w->s, 0, ticket, 0, 1), 1);
     OK(csched_worker_element(worker, 2)); /* before the signal came */
     OK(csched_worker_lost(w->s, 0));
     csched_completion_t over;
@@ -292,8 +292,45 @@ static void a_worker_killed_for_an_element_names_it(void)
     world_close(w);
 }
 
-MAIN(TEST(a_chunks_limit_holds_for_each_element), TEST(a_worker_killed_for_an_element_names_it),
-     TEST(what_has_not_begun_is_cancelled_and_what_runs_is_named), TEST(results_on_their_way_stand),
-     TEST(only_later_tasks_when_asked_so), TEST(a_stopped_task_is_not_tried_again),
+/* What was meant for one attempt hits no later one: the message, the mark, the signal sent again, the kill. */
+static void a_limit_is_one_attempts(void)
+{
+    world_t *w = world_open(0);
+    csched_worker_t *worker = by_hand(w);
+    csched_options_t options = retried(2, 0);
+    options.timeout_ns = 1000000;
+    uint64_t ticket = submit_with(w, (job_t){JOB_FAIL, 0, 0}, &options);
+    next_item(worker, CSCHED_TASK);
+    csched_target_t first, second;
+    EQUAL(only_message(w, CSCHED_OVERDUE).ticket, ticket);
+    EQUAL(csched_interrupt(w->s, ticket, NO_ELEMENT, &first), 1);
+    EQUAL(first.attempt, 0);
+    OK(csched_worker_publish(worker, CSCHED_ERROR, 1, "E", 1, IN_LINE));
+    UNTIL(csched_poll(w->s, 0) >= 0 && csched_task_state(w->s, ticket) == 2);
+    next_item(worker, CSCHED_TASK); /* its second attempt, in the same worker */
+    EQUAL(csched_interrupt(w->s, ticket, NO_ELEMENT, &second), 0); /* a message that was read late */
+    EQUAL(csched_worker_interrupted(worker), 0);
+    EQUAL(csched_unheard(w->s, ticket, first.attempt, NO_ELEMENT), CSCHED_EAGAIN);
+    EQUAL(csched_worker_condemn(w->s, 0, ticket, first.attempt, NO_ELEMENT), 0);
+    EQUAL(only_message(w, CSCHED_OVERDUE).ticket, ticket); /* it has a limit of its own */
+    EQUAL(csched_interrupt(w->s, ticket, NO_ELEMENT, &second), 1);
+    EQUAL(second.attempt, 1);
+    EQUAL(csched_worker_interrupted(worker), 1);
+    EQUAL(csched_unheard(w->s, ticket, 1, NO_ELEMENT), 1);
+    OK(csched_worker_heard(worker));
+    EQUAL(csched_unheard(w->s, ticket, 1, NO_ELEMENT), 0);
+    EQUAL(info_of(w, 0).attempt, 1);
+    EQUAL(csched_worker_condemn(w->s, 0, ticket, 1, NO_ELEMENT), 1);
+    OK(csched_worker_lost(w->s, 0));
+    OK(csched_worker_detach(worker));
+    world_thread(w);
+    finish(w, 1);
+    EQUAL(w->by_status[CSCHED_NONE], 1);
+    world_close(w);
+}
+
+MAIN(TEST(a_limit_is_one_attempts), TEST(a_chunks_limit_holds_for_each_element),
+     TEST(a_worker_killed_for_an_element_names_it), TEST(what_has_not_begun_is_cancelled_and_what_runs_is_named),
+     TEST(results_on_their_way_stand), TEST(only_later_tasks_when_asked_so), TEST(a_stopped_task_is_not_tried_again),
      TEST(a_stopped_task_dies_with_its_worker), TEST(a_condemned_worker_holds_nothing_else),
      TEST(who_submitted_decides_about_retries), TEST(a_retry_that_waits_is_cancelled), TEST(a_worker_wears_out))

@@ -257,23 +257,28 @@ static void pinned_inputs_stay(void)
     world_close(w);
 }
 
-/* The interrupt and the current task are compared by ticket: a late signal hits no other task. */
+/* The interrupt and the current task are compared by ticket and attempt: a late signal hits no other one. */
 static void interrupts_name_their_task(void)
 {
     world_t *w = world_open(0);
     csched_worker_t *worker = by_hand(w);
-    uint64_t first = submit(w, JOB_NONE, 0, 0), second = submit(w, JOB_NONE, 1, 0);
+    csched_options_t options = plain();
+    options.timeout_ns = 1000000;
+    uint64_t first = submit_with(w, (job_t){JOB_NONE, 0, 0}, &options), second = submit(w, JOB_NONE, 1, 0);
     next_item(worker, CSCHED_TASK);
     EQUAL(csched_worker_interrupted(worker), 0);
     csched_target_t target;
-    EQUAL(csched_interrupt(w->s, second, NO_ELEMENT, &target), 1); /* sent, and not begun */
+    csched_message_t overdue;
+    UNTIL(csched_poll(w->s, 0) >= 0 && csched_messages(w->s, 1, &overdue) == 1);
+    OK(csched_messages_commit(w->s, 1));
+    EQUAL(csched_interrupt(w->s, second, NO_ELEMENT, &target), 0); /* it is not past its limit */
     EQUAL(csched_worker_interrupted(worker), 0);
     EQUAL(csched_interrupt(w->s, first, NO_ELEMENT, &target), 1);
     EQUAL(target.worker, 0);
     EQUAL(csched_worker_interrupted(worker), 1);
-    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), 1);
+    EQUAL(csched_unheard(w->s, first, 0, NO_ELEMENT), 1);
     OK(csched_worker_heard(worker));
-    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), 0);
+    EQUAL(csched_unheard(w->s, first, 0, NO_ELEMENT), 0);
     publish_none(worker);
     EQUAL(csched_worker_interrupted(worker), 0);
     next_item(worker, CSCHED_TASK);
@@ -281,7 +286,7 @@ static void interrupts_name_their_task(void)
     publish_none(worker);
     finish(w, 2);
     EQUAL(csched_interrupt(w->s, first, NO_ELEMENT, &target), 0); /* it is over */
-    EQUAL(csched_unheard(w->s, first, NO_ELEMENT), CSCHED_EAGAIN);
+    EQUAL(csched_unheard(w->s, first, 0, NO_ELEMENT), CSCHED_EAGAIN);
     OK(csched_worker_detach(worker));
     world_close(w);
 }

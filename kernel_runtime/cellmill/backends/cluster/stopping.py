@@ -25,9 +25,15 @@ MOST_TARGETS = 1 << 16
 
 def worker_of(handle: Any, ticket: int) -> int | None:
     """The lane that has taken a task, or has it in its ring."""
+    place = _place_of(handle, ticket)
+    return place[0] if place is not None else None
+
+
+def _place_of(handle: Any, ticket: int) -> tuple[int, int] | None:
+    """That lane, and which attempt of the task it has."""
     why = ffi.new("csched_why_t *")
     with_gil.csched_why(handle, ticket, why)
-    return int(why.worker) if why.worker != NO_RUN else None
+    return (int(why.worker), int(why.attempt)) if why.worker != NO_RUN else None
 
 
 class LanePool(Protocol):
@@ -55,7 +61,7 @@ class RemoteStopper:
         found = ffi.new("csched_target_t[]", MOST_TARGETS)
         cancelled = ffi.new("uint32_t *")
         count = with_gil.csched_stop_run(self._handle, run, after, found, MOST_TARGETS, cancelled)
-        self._end([(int(found[i].worker), int(found[i].ticket)) for i in range(count)])
+        self._end([found[i] for i in range(count)])
         return int(cancelled[0] + count)
 
     def stop_task(self, ticket: int) -> bool | None:
@@ -63,7 +69,7 @@ class RemoteStopper:
         found = ffi.new("csched_target_t *")
         rc = with_gil.csched_stop_task(self._handle, ticket, found)
         if rc == 2:
-            self._end([(int(found.worker), ticket)])
+            self._end([found])
         return None if rc == 0 else rc == 1
 
     def overdue(self, ticket: int, element: int, limit_ns: int) -> None:
@@ -75,8 +81,8 @@ class RemoteStopper:
         ).start()
 
     def _limit(self, ticket: int, element: int, limit_ns: int) -> None:
-        worker = worker_of(self._handle, ticket)
-        lane = self.pool.members.get(worker) if worker is not None else None
+        place = _place_of(self._handle, ticket)
+        lane = self.pool.members.get(place[0]) if place is not None else None
         while lane is not None and lane.page.known and not self._gate.foreign:
             begun = lane.page.since(ticket)
             left = (begun + limit_ns - clocks.now()) / 1e9 if begun else LOOK_SECONDS
@@ -85,22 +91,26 @@ class RemoteStopper:
             if not begun:
                 lane.ask_back()
             time.sleep(min(left, SLICE_SECONDS))
-            if worker_of(self._handle, ticket) != worker:
+            if _place_of(self._handle, ticket) != place:
                 return
         found = ffi.new("csched_target_t *")
         if with_gil.csched_interrupt(self._handle, ticket, element, found):
-            self._end([(int(found.worker), ticket)])
+            self._end([found])
 
-    def _end(self, targets: list[tuple[int, int]]) -> None:
+    def _end(self, found: list[Any]) -> None:
+        """See to these targets (csched_target_t)."""
+        targets = [(int(one.ticket), (int(one.worker), int(one.attempt))) for one in found]
         if targets:
             threading.Thread(
                 target=self._see_to, args=(targets,), name="cellmill-stopper", daemon=True
             ).start()
 
-    def _see_to(self, targets: list[tuple[int, int]]) -> None:
+    def _see_to(self, targets: list[tuple[int, tuple[int, int]]]) -> None:
+        """End tasks, each given with its place: the lane and the attempt."""
         by_worker: dict[int, list[int]] = {}
-        for worker, ticket in targets:
+        for ticket, (worker, _) in targets:
             by_worker.setdefault(worker, []).append(ticket)
+        places = dict(targets)
         pool = self.pool
         for worker, tickets in by_worker.items():
             lane = pool.members.get(worker)
@@ -114,7 +124,7 @@ class RemoteStopper:
         end = time.monotonic() + GRACE_SECONDS
         while by_worker and not self._gate.foreign:
             for worker, tickets in by_worker.copy().items():
-                if not any(worker_of(self._handle, ticket) == worker for ticket in tickets):
+                if not any(_place_of(self._handle, ticket) == places[ticket] for ticket in tickets):
                     del by_worker[worker]
                 elif time.monotonic() > end:
                     del by_worker[worker]

@@ -112,10 +112,12 @@ def check(backend: Watched) -> None:
         size = own_bytes(member.pid) if member.pid and not member.retiring else 0
         if size <= limit:
             continue
-        ticket = int(info_of(backend.scheduler, index).ticket)
-        if not ticket:
+        info = info_of(backend.scheduler, index)
+        if not info.ticket:
             backend.pool.replace(index)
-        elif with_gil.csched_worker_condemn(backend.scheduler.handle, index, ticket, NO_ELEMENT):
+        elif with_gil.csched_worker_condemn(
+            backend.scheduler.handle, index, info.ticket, info.attempt, NO_ELEMENT
+        ):
             backend.pool.kill(
                 index,
                 f"was stopped: it used {size_text(size)} of memory, more than memory_per_worker, "

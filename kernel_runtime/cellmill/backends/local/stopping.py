@@ -57,7 +57,8 @@ class Stopper(Targets):
 
     def _is_over(self, target: Target, late: float) -> bool:
         """Whether nothing is left of it; after the grace, see to that."""
-        unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.element))
+        task = target.ticket, target.attempt, target.element
+        unheard = int(with_gil.csched_unheard(self._handle, *task))
         runs = unheard >= 0
         if late < 0:
             if unheard == 1 and time.monotonic() - target.signalled > AGAIN_SECONDS:
@@ -65,7 +66,7 @@ class Stopper(Targets):
             if runs or any(map(_lives, target.children)):
                 return False
         elif runs and late < MOST_SECONDS:
-            if not with_gil.csched_worker_condemn(self._handle, target.worker, target.ticket, target.element):
+            if not with_gil.csched_worker_condemn(self._handle, target.worker, *task):
                 return False
             self.pool.kill(target.worker)
         for child in target.children:

@@ -17,9 +17,12 @@ MOST_TARGETS = 4096
 
 @dataclass(slots=True)
 class Target:
-    """A task, or an element of a chunk, that runs and shall end. Times in nanoseconds of the monotonic clock."""
+    """An attempt of a task, or an element of a chunk, that runs and shall end. Times in nanoseconds of the monotonic
+    clock.
+    """
 
     ticket: int
+    attempt: int
     since: int
     worker: int
     element: int = NO_ELEMENT  # of a chunk, if only that is meant
@@ -68,4 +71,10 @@ class Targets:
 
 
 def _target(found: Any) -> Target:
-    return Target(int(found.ticket), int(found.since), int(found.worker), int(found.element))
+    return Target(
+        int(found.ticket),
+        int(found.attempt),
+        int(found.since),
+        int(found.worker),
+        int(found.element),
+    )

@@ -160,11 +160,11 @@ class ThreadPool:
         if not self._host.gate.foreign and self._host.gate.broken is None:
             self._start_missing()
 
-    def abandon(self, index: int, ticket: int) -> bool:
+    def abandon(self, index: int, ticket: int, attempt: int) -> bool:
         """Give up a thread that is still in this task: the task ends, and a new thread takes its place."""
         with self._lock:
             member = self.members.get(index)
-            if member is None or not with_gil.csched_thread_abandon(member.form, index, ticket):
+            if member is None or not with_gil.csched_thread_abandon(member.form, index, ticket, attempt):
                 return False
             del self.members[index]
             with_gil.csched_worker_lost(self._scheduler.handle, index)

@@ -20,7 +20,7 @@ class Threads(Protocol):
     @property
     def members(self) -> Mapping[int, WorkerThread]: ...
 
-    def abandon(self, index: int, ticket: int) -> bool: ...
+    def abandon(self, index: int, ticket: int, attempt: int) -> bool: ...
 
 
 class ThreadStopper(Targets):
@@ -42,12 +42,12 @@ class ThreadStopper(Targets):
 
     def _is_over(self, target: Target, late: float) -> bool:
         """Whether the task has ended; after the grace, see to that."""
-        unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.element))
+        unheard = int(with_gil.csched_unheard(self._handle, target.ticket, target.attempt, target.element))
         if unheard < 0 or late > MOST_SECONDS:
             return True
         member = self.pool.members.get(target.worker)
         if member is None:
             return True
         if unheard and not loads_module(sys._current_frames().get(member.thread.ident or 0)):
-            with_gil.csched_thread_interrupt(member.form, target.ticket)
-        return late >= 0 and self.pool.abandon(target.worker, target.ticket)
+            with_gil.csched_thread_interrupt(member.form, target.ticket, target.attempt)
+        return late >= 0 and self.pool.abandon(target.worker, target.ticket, target.attempt)

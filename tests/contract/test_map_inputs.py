@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from cellmill import Executor, Future
+from cellmill import DependencyError, Executor, Future, UsageError
 from cellmill.api import questions_of
+from cellmill.task import NO_RUN
 from tests.contract.abilities import elsewhere, later, same_on_clusters
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate
@@ -118,6 +119,42 @@ def test_failed_elements_show_the_result_and_can_be_run_again(ex: Executor) -> N
     assert sorted(each.arguments for each in kept) == ["['a', 'b']", "[['a', 'b']]"]
     again: Future = questions.again(kept[0].task, kept[0].element)
     assert isinstance(again.exception(SECONDS), ValueError)
+
+
+@same_on_clusters
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("chunksize", [1, 5])
+def test_an_element_whose_input_failed_has_a_row_as_a_call_has(
+    ex: Executor, known: bool, chunksize: int
+) -> None:
+    """Whether the kernel knows of the failure when the element is sent, or hears of it later."""
+    seen = len(list(ex.journey_rows()))
+    ex.pause()
+    bad = ex.submit(tasks.fail, "as asked")
+    if known:
+        ex.resume()
+        bad.exception(SECONDS)
+    results = ex.map(tasks.double, [1, bad, 2, [bad], 3], return_exceptions=True, chunksize=chunksize)
+    ex.resume()
+    values = list(results)
+    assert [values[0], values[2], values[4]] == [2, 4, 6]
+    assert {type(values[1]), type(values[3])} == {DependencyError}
+    assert {values[1].__cause__, values[3].__cause__} == {bad.exception()}
+    ex.submit(tasks.double, 1).result(SECONDS)
+    rows = [row for row in list(ex.journey_rows())[seen:] if row["run"] != NO_RUN]
+    ended = [row for row in rows if row["status"] != "retried"]  # a chunk is sent again, with less in it
+    assert sorted(row["status"] for row in ended) == ["dependency"] * 2 + ["done"] * 3
+    not_run = [row for row in ended if row["status"] == "dependency"]
+    assert [row["worker"] for row in not_run] == [None, None]
+    questions = questions_of(ex)
+    group = next(each for each in questions.failures(100) if each.type == "DependencyError")
+    found = questions.failed_calls(group.id)
+    assert found is not None
+    kept = [each for each in found[1] if each.task in {row["task"] for row in not_run}]
+    shown = "<cellmill.Future fail('as asked') failed LookupError>"
+    assert sorted(each.arguments for each in kept) == [shown, f"[{shown}]"]
+    with pytest.raises(UsageError, match="did not run, since its input failed"):
+        questions.again(kept[0].task, kept[0].element)
 
 
 def _refused(given: Any) -> None:

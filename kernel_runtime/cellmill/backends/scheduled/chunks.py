@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, Protocol
 
-from ...diagnostics.short_text import short_repr
-from ...errors import TaskTimeoutError, is_a
+from ...diagnostics.short_text import element_text, short_repr
+from ...errors import DependencyError, TaskTimeoutError, is_a
+from ...futures import Future
 from ...process_context.settings import Settings
 from ...randomness.streams import Root
 from ...serialization.exceptions import load_error, number_raised
@@ -87,6 +89,7 @@ class Chunk:
         "culprit",
         "delay",
         "held",
+        "inputs",
         "items",
         "keys",
         "lease",
@@ -129,6 +132,13 @@ class Chunk:
         self.slot = -1
         self.lease: Any = None  # on its elements, where they are kept elsewhere
         self.held: Any = None  # for its elements, until they are over
+        self.inputs: Sequence[Future] = ()  # of an element that is alone: one of them may fail
+
+    def describe(self, form: Any) -> None:
+        """Fill in what the scheduler is told of it (csched_options_t): the stream tries its elements again."""
+        form.count, form.retries, form.ask, form.attempt = len(self.items), 0, 2, self.attempt
+        form.position = 0 if self.position is None else self.position + 1
+        form.not_before = time.monotonic_ns() + int(self.delay * 1e9) if self.delay else 0
 
     @property
     def cancelled(self) -> bool:
@@ -215,9 +225,13 @@ class Chunk:
 
     def _note_failure(self, place: int, error: BaseException) -> None:
         stream = self.stream
-        form = "batch" if stream.options.batch else "star" if stream.star else "element"
+        form, item = (
+            "batch" if stream.options.batch else "star" if stream.star else "element",
+            self.items[place],
+        )
+        shown = element_text(item, stream.star) if self.inputs and is_a(error, DependencyError) else None
         stream.host.failures.of_element(
-            self.slot, place, error, stream.function, form, self.attempt + 1, self.items[place]
+            self.slot, place, error, stream.function, form, self.attempt + 1, item, shown
         )
 
     def _name(self, place: int) -> str:
@@ -251,6 +265,7 @@ class Chunk:
     def complete(self, status: int, worker: int, detail: int, view: Came | None, run_ns: int) -> None:
         """The chunk is over; called by the resolver, again if an interrupt came in between."""
         stream = self.stream
+        error: BaseException | None
         if not self.over:
             good = self.received
             if (
@@ -265,6 +280,8 @@ class Chunk:
             ):
                 error = None
                 self._lost(worker, detail, status)
+            elif status == with_gil.CSCHED_DEPENDENCY and len(self.items) == 1:
+                error = outcomes.dependency_failed(self.inputs[detail], detail)
             elif status == with_gil.CSCHED_DEPENDENCY or self._not_loaded(status, detail):
                 error = None
                 self._send_halves()  # until the element whose input failed, or does not load, is alone

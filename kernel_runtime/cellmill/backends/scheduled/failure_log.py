@@ -121,9 +121,19 @@ class FailureLog:
         return int(ended.attempt) + 1 if ended is not None else 1
 
     def of_element(
-        self, slot: int, place: int, error: BaseException, function: Any, form: str, attempts: int, item: Any
+        self,
+        slot: int,
+        place: int,
+        error: BaseException,
+        function: Any,
+        form: str,
+        attempts: int,
+        item: Any,
+        shown: str | None,
     ) -> None:
-        """An element of the chunk in this slot failed, at its last attempt; ``form``: see `Failure.form`."""
+        """An element of the chunk in this slot failed, at its last attempt; ``form``: see `Failure.form`; ``shown``:
+        what stands for the item where it is not kept.
+        """
         ended = self._ended(slot)
         if ended is None:
             return
@@ -132,8 +142,10 @@ class FailureLog:
             if made is None:
                 return
             made.attempts, made.code, made.form = attempts, function, form
-            with packing(self._packed_part):
-                keep_item(made, item)
+            made.shown = shown
+            if shown is None:
+                with packing(self._packed_part):
+                    keep_item(made, item)
             self._make_room(made)
 
     def _packed_part(self, part: Any) -> tuple[Any, tuple[Any, ...]]:

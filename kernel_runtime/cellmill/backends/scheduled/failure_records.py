@@ -11,7 +11,7 @@ from ...by_value import pickling
 from ...by_value.references import constants_of
 from ...diagnostics.literals import call_literal
 from ...diagnostics.short_text import short_arguments
-from ...errors import UsageError
+from ...errors import DependencyError, UsageError
 from ...futures import Future
 from ...serialization import payload
 from ...serialization.awaited import ElementInput
@@ -119,9 +119,13 @@ class Failure:
     def call(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         """Function, arguments and keyword arguments, unpickled here: code of theirs may run. Raises `UsageError`."""
         if not self.is_kept:
+            call = f"the call {self.function}({self.arguments})"
+            if self.type == DependencyError.__name__:
+                raise UsageError(
+                    f"{call} did not run, since its input failed: make that call again, then this one"
+                )
             raise UsageError(
-                f"the call {self.function}({self.arguments}) is not kept: only arguments of up to {KEPT_BYTES:,} bytes "
-                "are; call the function here yourself"
+                f"{call} is not kept: only arguments of up to {KEPT_BYTES:,} bytes are; call the function here yourself"
             )
         assert self.data is not None
         payload.inputs.loading = self._input

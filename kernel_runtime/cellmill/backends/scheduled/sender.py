@@ -32,7 +32,7 @@ from .carried import CarriedObjects
 from .chunks import Chunk
 from .drawn import Drawn
 from .gathered_calls import GatheredCalls
-from .not_run import NotRunFuture
+from .not_run import NotRunFuture, form_not_run, submit_not_run
 from .payload_blocks import Room
 from .plain import PlainSubmit
 from .protocols import StreamHost
@@ -290,13 +290,33 @@ class Sender:
         """The future of a call one of whose inputs has failed already: a task that is over at once."""
         shown = arguments_text(args, kwargs, Future)
         future = NotRunFuture(self.host, cause, function_name(function), shown)
-        number = future.submit(
-            self.scheduler, self.slots, lambda: self._drawn.number(function), run, options.priority
-        )
-        if is_owned_by(self.host, cause):
-            self._tell_over(future._ticket, number, [cause._ticket])
+        form = form_not_run(options.priority)
+        future._ticket = self._submit_not_run(future, function, run, cause, form)
         self.host.resolve()
         return future
+
+    def _chunk_not_run(
+        self, function: Any, chunk: Chunk, options: TaskOptions, run: int, cause: Future
+    ) -> None:
+        """The same of an element of a stream. Raises `DependencyError` where others are in its chunk: they may run."""
+        if len(chunk.items) > 1:
+            error = outcomes.dependency_failed(cause, 0)
+            raise error from error.__cause__
+        chunk.inputs = (cause,)
+        self.scheduler.adjust_run(run, submitted=-1)  # counted when it was added to the stream
+        form = form_not_run(options.priority)
+        chunk.describe(form)
+        self._submit_not_run(chunk, function, run, cause, form)
+
+    def _submit_not_run(
+        self, entry: NotRunFuture | Chunk, function: Any, run: int, cause: Future, form: Any
+    ) -> int:
+        ticket, number = submit_not_run(
+            self.scheduler, self.slots, entry, lambda: self._drawn.number(function), run, form
+        )
+        if is_owned_by(self.host, cause):
+            self._tell_over(ticket, number, [cause._ticket])
+        return ticket
 
     def outside(self, encoded: Encoded, entry: Future | Chunk) -> Encoded:
         """Return what travels in place of a large payload, if that is kept elsewhere; ``entry`` holds it there."""
@@ -359,8 +379,8 @@ class Sender:
                 for before in options.after:
                     add_input(self.host, before, inputs)
             except FailedInput as failed:
-                error = outcomes.dependency_failed(failed.cause, 0)
-                raise error from error.__cause__
+                self._chunk_not_run(function, chunk, options, run, failed.cause)
+                return
             except StaleInput:  # something shared was closed meanwhile
                 number = self._drawn.number(function)
                 continue
@@ -377,11 +397,10 @@ class Sender:
                 data, block = ffi.NULL, self.store(encoded)
             slot = self.slots.take()
             self.slots.entries[slot], chunk.slot = chunk, slot
+            chunk.inputs = inputs if count == 1 else ()
             self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, block)
-            form.count, form.retries, form.ask, form.attempt = count, 0, 2, chunk.attempt
-            form.position = 0 if chunk.position is None else chunk.position + 1
-            form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
+            chunk.describe(form)
             ticket = with_gil.csched_submit_with(
                 self.scheduler.handle,
                 slot,

@@ -18,7 +18,6 @@ from ...serialization.function_code import function_name
 from ...task import DEFAULT_OPTIONS, NO_RUN, Retry, TaskOptions
 from ..common_options import CommonOptions
 from ..inline import InlineBackend
-from ..scheduled import outcomes
 from ..scheduled.call_encoding import AwaitedInput, FailedInput, Inputs
 from ..scheduled.carried import CarriedObjects
 from ..scheduled.chunks import Chunk
@@ -186,8 +185,8 @@ class ThreadsSender(Sender):
                 body = {**given, "items": packed(host, given["items"], inputs)}
                 add_after(host, options.after, inputs)
             except FailedInput as failed:
-                error = outcomes.dependency_failed(failed.cause, 0)
-                raise error from error.__cause__
+                self._chunk_not_run(function, chunk, options, run, failed.cause)
+                return
             number, draws = self.functions.number(function), self._drawn.chunk(function, chunk)
             if draws is not None:
                 streams.say_shared()
@@ -197,12 +196,11 @@ class ThreadsSender(Sender):
             )
             slot = self.slots.take()
             self.slots.entries[slot], chunk.slot = chunk, slot
+            chunk.inputs = inputs if count == 1 else ()
             self.calls[slot] = call
             self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, NO_BLOCK)
-            form.count, form.retries, form.ask, form.attempt = count, 0, 2, chunk.attempt
-            form.position = 0 if chunk.position is None else chunk.position + 1
-            form.not_before = _NOW() + int(chunk.delay * 1e9) if chunk.delay else 0
+            chunk.describe(form)
             ticket = with_gil.csched_submit_with(
                 self.scheduler.handle, slot, number, run, ffi.NULL, 0, _NOW() - start, form
             )

@@ -48,8 +48,7 @@ WITHOUT: Contenders = {
         for who in ("pool", "dask", "dask:proxystore", "dask:redis", "dask:cellmill", "dask:packs")
     },
     **{("memory", who): {"grown"} for who in POOLS},
-    ("clusters", "dask"): {"stop"},
-    ("clusters", "ray"): {"adapt", "stop"},
+    ("clusters", "ray"): {"adapt"},
     ("clusters", "on-ray"): {"adapt"},
 }
 """Contenders that measure all but these."""

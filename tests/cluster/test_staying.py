@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor, Future
+from cellmill.backends.cluster.values.proxies import ENDS_PACK
 from tests.support import tasks
 from tests.support.dasks import all_there
 from tests.support.helpers import Gate, comes_down
@@ -129,13 +130,30 @@ def test_a_chain_and_a_diamond(place: Borrowed) -> None:
     assert passed.bytes < BYTES // 2
 
 
-def test_each_task_has_a_value_of_its_own(place: Borrowed) -> None:
+@pytest.mark.parametrize("size", [BYTES, ENDS_PACK])
+def test_each_task_has_a_value_of_its_own(place: Borrowed, size: int) -> None:
     """What a task changes, neither another one nor the caller sees; nor what the maker changes later."""
     ex = place.executor
-    made = [ex.submit(make_again, i) for i in range(6)]  # one array in each worker, filled anew
+    made = [ex.submit(make_again, i, size) for i in range(6)]  # one array in each worker, filled anew
     changed = [ex.submit(change, value) for value in made]
     assert [int(future.result(SECONDS)[1][0]) for future in changed] == [i + 1 for i in range(6)]
     assert [int(future.result(SECONDS)[1][0]) for future in made] == list(range(6))
+
+
+def test_a_large_value_does_not_wait_for_the_tasks_behind_it(place: Borrowed, gate: Gate) -> None:
+    """They are sent together with its own, as all tasks before were short."""
+    ex = place.executor
+    for future in [ex.submit(tasks.double, i) for i in range(200)]:
+        future.result(SECONDS)
+    ex.pause()
+    made = [ex.submit(make, i, ENDS_PACK) for i in range(2)]
+    held = [ex.submit(tasks.hold, gate.folder) for _ in range(2)]
+    ex.resume()
+    for value in made:
+        assert value.exception(SECONDS) is None
+    gate.release(2)
+    for future in held:
+        future.result(SECONDS)
 
 
 def test_small_results_and_those_of_maps_travel(place: Borrowed) -> None:

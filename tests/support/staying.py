@@ -20,17 +20,16 @@ def make(fill: int, size: int = BYTES) -> Value:
     return os.getpid(), numpy.full(size, fill, numpy.uint8)
 
 
-_again: list[Any] = []
+_again: dict[int, Any] = {}
 
 
-def make_again(fill: int) -> Value:
+def make_again(fill: int, size: int) -> Value:
     """Give the same array each time, with other numbers in it."""
     import numpy
 
-    if not _again:
-        _again.append(numpy.empty(BYTES, numpy.uint8))
-    _again[0][:] = fill
-    return os.getpid(), _again[0]
+    array = _again.setdefault(size, numpy.empty(size, numpy.uint8))
+    array[:] = fill
+    return os.getpid(), array
 
 
 def sum_of(value: Value) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ from ....errors import WorkerLostError
 from ....serialization.payload import Encoded
 from ....task import size_text
 from ..pack import PACKED
+from ..values.proxies import ENDS_PACK
 from ..values.stores import Parts
 
 PLACE_BYTES = 1024  # of a reference: more than Ray's own names take
@@ -43,7 +44,7 @@ class RayKey(NamedTuple):
 
 class Bundle:
     """The values of one pack that stay, in parts. ``alone``: it has one task, so that nothing changes what that returns
-    before Ray has it; else there are copies here.
+    before Ray has it; the same holds for a value that ends its pack. Of others there are copies here.
     """
 
     def __init__(self, *, alone: bool) -> None:
@@ -53,7 +54,8 @@ class Bundle:
 
     def add(self, encoded: Encoded) -> int:
         """Keep a value; its place."""
-        buffers = encoded.buffers if self._alone else map(bytes, encoded.buffers)
+        last = self._alone or encoded.size >= ENDS_PACK
+        buffers = encoded.buffers if last else map(bytes, encoded.buffers)
         self.values.append([encoded.data, *buffers])
         return len(self.values) - 1
 

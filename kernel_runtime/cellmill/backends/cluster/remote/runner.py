@@ -27,7 +27,7 @@ from ....serialization.unpicklable import encode_rest
 from ....worker_process.protocol import IMPORTS
 from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, MODULES, NONE, PACKED, TASK, VALUE
-from ..values.proxies import Outside
+from ..values.proxies import ENDS_PACK, Outside
 from ..values.stores import joined
 from . import kept, measure, modules
 from .aside import take_place, wait_aside
@@ -266,8 +266,13 @@ class RemoteRunner:
 
     def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> bytes:
         """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
-        awaited = self._work is not None and not self._work.given_up
-        return joined(self.outside.put(encoded, kept, task) if self.outside and awaited else encoded)
+        work = self._work
+        if self.outside is None or work is None or work.given_up:
+            return joined(encoded)
+        sent = self.outside.put(encoded, kept, task)
+        if kept and sent is not encoded and encoded.size >= ENDS_PACK:
+            work.end = 0
+        return joined(sent)
 
     def _other(self, kind: int, number: int, body: memoryview, work: Work) -> bool:
         """Heed a word; False: it changes what tasks find, which is done between stretches."""

@@ -34,6 +34,9 @@ ABOVE = 200_000  # bytes; below that packs are as fast
 ABOVE_ON_WORKERS = (
     1 << 20
 )  # the same where values stay with the workers: each takes messages of the cluster's own
+ENDS_PACK = (
+    16 << 20
+)  # of a value that stays: to keep it takes longer than another pack, and tasks may wait for it
 ON_WORKERS = "workers"
 LOOK_SECONDS = 0.1  # between looks at what waits for its last task
 Policy = Callable[[int], bool]

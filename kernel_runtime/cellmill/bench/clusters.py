@@ -60,6 +60,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
             "s",
             "lower",
         ),
+        Metric("values_again", "the same again, in memory that was used before", "s", "lower"),
         Metric(
             "join", "the first result of an executor, or a driver, that joins such a cluster", "s", "lower"
         ),
@@ -255,6 +256,10 @@ BENCHMARK = Benchmark(
         (
             f"adapt: on a LocalCluster of Dask, up to {ADAPTED} workers of one thread, started and ended by its "
             "adaptive scaling as it is set by default; the tasks sleep. That the workers leave afterwards is checked."
+        ),
+        (
+            "values: a task's value is its own, so the worker copies it for each task that takes it; Dask and Ray give the "
+            "same object, or one that is read-only, to all. The first time memory is new to the system."
         ),
         (
             "arrays, trip, short, values and join: by the address of a cluster that runs already. The engine's join is "

@@ -47,6 +47,7 @@ def measure(runtime: str, engine: str, workers: int, sizes: Sizes) -> dict[str, 
         values["trip"] = _trip(calls, int(sizes["trips"]))
         values["short"] = _short(calls, int(sizes["short_tasks"]))
         values["values"] = _values(calls, int(sizes["values"]))
+        values["values_again"] = _values(calls, int(sizes["values"]))
     return values
 
 

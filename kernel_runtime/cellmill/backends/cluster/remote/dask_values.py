@@ -1,7 +1,7 @@
 """Results that stay on the Dask worker that made them: keys of Dask's own, which its scheduler knows and moves.
 
-What is kept are plain bytes: any worker may be given them, to hold or to pass on, also one that lacks Cellmill. The
-kernel's client is who wants them: Dask forgets them when that releases them, and when it has gone.
+Other workers get plain bytes of what is kept: any may be given them, to hold or to pass on, also one that lacks
+Cellmill. The kernel's client is who wants them: Dask forgets them when that releases them, and when it has gone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 from ....errors import WorkerLostError
 from ....serialization.payload import Encoded
 from ....task import size_text
-from ..values.stores import joined
+from ..values.stores import kept
 
 PREFIX = "cellmill-value"
 TRIES = 3  # to find a value that moves from worker to worker
@@ -55,8 +55,9 @@ class DaskValues:
 
         worker = get_worker()
         name = f"{PREFIX}-{token.hex()}-{uuid.uuid4().hex}"
-        data = joined(encoded)
-        if self._left or not sync(worker.loop, _hold, worker, thread_state.key, name, data, self._client):
+        data = {name: kept(encoded)}
+        held = worker, thread_state.key, data, encoded.size, self._client
+        if self._left or not sync(worker.loop, _hold, *held):
             return None
         return DaskKey(name, worker.address, task)
 
@@ -74,17 +75,16 @@ class DaskValues:
         return sync(worker.loop, _fetched, worker, key.name) if found is None else found
 
 
-async def _hold(worker: Any, pack: Any, name: str, data: bytes, client: str) -> bool:
-    """Put it under this name, while the pack that it is a result of is wanted: with its client the scheduler would hear
+async def _hold(worker: Any, pack: Any, data: dict[str, Any], size: int, client: str) -> bool:
+    """Put it under its name, while the pack that it is a result of is wanted: with its client the scheduler would hear
     of one that it does not know, and keep the value for good.
     """
     running = worker.state.tasks.get(pack)
     if running is None or running.state not in ("executing", "long-running"):
         return False
-    worker.update_data(data={name: data})
-    await worker.scheduler.update_data(
-        who_has={name: [worker.address]}, nbytes={name: len(data)}, client=client
-    )
+    worker.update_data(data=data)
+    (name,) = data
+    await worker.scheduler.update_data(who_has={name: [worker.address]}, nbytes={name: size}, client=client)
     return True
 
 

@@ -16,7 +16,7 @@ from ....serialization.payload import Encoded
 from ....task import size_text
 from ..pack import PACKED
 from ..values.proxies import ENDS_PACK
-from ..values.stores import Parts
+from ..values.stores import Parts, is_alone
 
 PLACE_BYTES = 1024  # of a reference: more than Ray's own names take
 MARK_BYTES = 16
@@ -44,7 +44,8 @@ class RayKey(NamedTuple):
 
 class Bundle:
     """The values of one pack that stay, in parts. ``alone``: it has one task, so that nothing changes what that returns
-    before Ray has it; the same holds for a value that ends its pack. Of others there are copies here.
+    before Ray has it; the same holds for a value that ends its pack, or that nothing else refers to. Of others there
+    are copies here.
     """
 
     def __init__(self, *, alone: bool) -> None:
@@ -55,7 +56,7 @@ class Bundle:
     def add(self, encoded: Encoded) -> int:
         """Keep a value; its place."""
         last = self._alone or encoded.size >= ENDS_PACK
-        buffers = encoded.buffers if last else map(bytes, encoded.buffers)
+        buffers = [each if last or is_alone(each) else bytes(each) for each in encoded.buffers]
         self.values.append([encoded.data, *buffers])
         return len(self.values) - 1
 

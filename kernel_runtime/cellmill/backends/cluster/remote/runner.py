@@ -225,11 +225,9 @@ class RemoteRunner:
                 if value is None:
                     results.append((TASK, NONE, 0, 0, ticket, 0, received, started, finished, None))
                 else:
-                    results.append(
-                        self._value(
-                            value, ticket, self.known.name(number, function), received, started, finished
-                        )
-                    )
+                    box, value = [value], None
+                    name = self.known.name(number, function)
+                    results.append(self._value(box, ticket, name, received, started, finished))
             if self.output.spoke:
                 self.output.end_of_task(ticket, number)
         work.next = len(records)
@@ -249,8 +247,10 @@ class RemoteRunner:
         return True
 
     def _value(
-        self, value: Any, ticket: int, name: str, received: int, started: int, finished: int
+        self, box: list[Any], ticket: int, name: str, received: int, started: int, finished: int
     ) -> tuple[Any, ...]:
+        """Pack the value in a box, which is let go of: memory that nothing else refers to need not be copied."""
+        value = box.pop()
         data: Any = payload.encode_simple(value)
         if data is None:
             try:
@@ -258,6 +258,7 @@ class RemoteRunner:
                     encoded = payload.encode(value)
                 except BaseException as error:
                     encoded = encode_rest(name, value, error)
+                value = None
                 data = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
             except PayloadError as error:
                 failed = encode_error(error, name)

@@ -10,10 +10,14 @@ import importlib
 import mmap
 import os
 import pickle
+import sys
 import threading
 import uuid
+import weakref
 from collections.abc import Sequence
 from typing import Any
+
+from cffi import FFI
 
 from ....errors import BackendError, PayloadError, UsageError, in_words
 from ....serialization import payload
@@ -24,9 +28,13 @@ Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""
 
 LARGE = 4 << 20  # bytes
+MAPPED = 32 << 20  # bytes, from which on the C library maps memory anew for each object
 ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
 _connectors: dict[Source, Any] = {}  # of this process
 _lock = threading.Lock()
+_ffi = FFI()
+_ffi.cdef("int madvise(void *address, size_t length, int advice);")
+_libc: Any = _ffi.dlopen(None)
 
 
 class Parts:
@@ -41,6 +49,51 @@ class Parts:
         return pickle.loads(data, buffers=[own_copy(memoryview(each)) for each in buffers])
 
 
+class AsLeft(Parts):
+    """A value in the memory in which its task has left it. Another process gets the bytes of a payload, also one that
+    lacks Cellmill.
+    """
+
+    def __init__(self, encoded: Encoded) -> None:
+        super().__init__([encoded.data, *encoded.buffers])
+        self._encoded = encoded
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        pieces = _pieces(self._encoded)
+        if protocol < 5:
+            return bytes, (b"".join(pieces),)
+        return b"".join, ([each if type(each) is bytes else pickle.PickleBuffer(each) for each in pieces],)
+
+    def __sizeof__(self) -> int:
+        return self._encoded.size
+
+
+def kept(encoded: Encoded) -> bytes | AsLeft:
+    """Return what is kept of a payload in this process, as it is now: a copy where its task's memory can be changed by
+    others.
+    """
+    return AsLeft(encoded) if encoded.buffers and all(map(is_alone, encoded.buffers)) else joined(encoded)
+
+
+def is_alone(view: memoryview) -> bool:
+    """Whether nothing but this view of an array leads to its memory, which so stays as it is."""
+    owner: Any = view.obj
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(owner) is not numpy.ndarray or owner.base is not None or not owner.flags.owndata:
+        return False
+    del owner
+    return _references(view) == _ONE and not weakref.getweakrefcount(view.obj)
+
+
+def _references(view: memoryview) -> int:
+    """Return how many there are to what a view shows, with those of this function."""
+    owner = view.obj
+    return sys.getrefcount(owner)
+
+
+_ONE = _references(memoryview(bytearray(1)))
+
+
 def own_copy(view: memoryview) -> memoryview | bytearray:
     """Copy bytes into memory of its own, in large pages where there are many: to be given small ones takes longer than
     the copy.
@@ -52,6 +105,19 @@ def own_copy(view: memoryview) -> memoryview | bytearray:
         made.madvise(mmap.MADV_HUGEPAGE)
     made[:] = view
     return memoryview(made)
+
+
+def _in_large_pages(size: int) -> tuple[bytes, Any]:
+    """Return zeros, and a buffer to write to them as long as they are the caller's alone."""
+    made = bytes(size)  # mapped anew, and not touched
+    place = _ffi.from_buffer(made)
+    first = int(_ffi.cast("uintptr_t", place))
+    inner = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = (first + size - inner) // mmap.PAGESIZE
+    _libc.madvise(
+        _ffi.cast("void *", inner), pages * mmap.PAGESIZE, mmap.MADV_HUGEPAGE
+    )  # or it has small ones
+    return made, _ffi.buffer(_ffi.cast("char *", place), size)
 
 
 def chosen(proxies: Any) -> Any:
@@ -197,9 +263,19 @@ def joined(encoded: Encoded) -> bytes:
     """A payload as in memory, its buffers at their places."""
     if not encoded.buffers:
         return encoded.data
+    if encoded.size >= MAPPED:
+        made, room = _in_large_pages(encoded.size)
+        for at, part in encoded.parts():
+            room[at : at + memoryview(part).nbytes] = part
+        return made
+    return b"".join(_pieces(encoded))
+
+
+def _pieces(encoded: Encoded) -> list[bytes | memoryview]:
+    """Return what makes a payload with buffers, one after another."""
     pieces: list[bytes | memoryview] = []
     end = 0
     for at, part in encoded.parts():
         pieces += [bytes(at - end), part]
         end = at + memoryview(part).nbytes
-    return b"".join([*pieces, bytes(encoded.size - end)])
+    return [*pieces, bytes(encoded.size - end)]

@@ -258,8 +258,8 @@ BENCHMARK = Benchmark(
             "adaptive scaling as it is set by default; the tasks sleep. That the workers leave afterwards is checked."
         ),
         (
-            "values: a task's value is its own, so the worker copies it for each task that takes it; Dask and Ray give the "
-            "same object, or one that is read-only, to all. The first time memory is new to the system."
+            "values: a task's value is its own, so the worker copies it for each task that takes it; Dask gives the "
+            "same object to all, Ray one that is read-only. The first time memory is new to the system."
         ),
         (
             "arrays, trip, short, values and join: by the address of a cluster that runs already. The engine's join is "

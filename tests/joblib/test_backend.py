@@ -20,6 +20,7 @@ import cellmill
 import cellmill.joblib
 from cellmill import Executor, UsageError, run_registry
 from tests.joblib.work import (
+    around,
     blas_threads,
     deep_sum,
     drawn,
@@ -95,6 +96,20 @@ def test_an_error_names_its_call_and_how_many_went_with_it(ex: Executor) -> None
     with pytest.raises(LookupError) as caught:
         Parallel(batch_size=3, pre_dispatch="all")(delayed(tasks.fail)("no") for _ in range(18))
     assert caught.value.__notes__ == ["in fail('no')", "in fail(<3 calls>)"]
+
+
+@pytest.mark.parametrize("arguments", [("no",), ("no" * 5000,), (["no"],), ()])
+def test_a_call_that_goes_by_itself(ex: Executor, arguments: tuple[Any, ...]) -> None:
+    """It is shown with its arguments where these are numbers and text, which travel as they are."""
+    calls = [delayed(around)(*arguments) for _ in range(6)]
+    with parallel_config(backend="cellmill", executor=ex, inner_max_num_threads=1):
+        assert Parallel(batch_size=1)(calls) == [(arguments, "ThreadingBackend", 1, "1")] * 6
+    with pytest.raises(LookupError) as caught:
+        Parallel(batch_size=1)(delayed(tasks.fail)(each) for each in arguments or ("",))
+    shown = repr(arguments[0] if arguments else "")
+    assert caught.value.__notes__[0] == f"in fail({shown})" or len(shown) > 40
+    failed = cellmill.failures(executor=ex)
+    assert "LookupError in fail" in repr(failed)
 
 
 @pytest.mark.parametrize("return_as", ["list", "generator"])

@@ -39,3 +39,11 @@ def filled(array: Any, place: int) -> int:
 
 def blas_threads() -> str | None:
     return os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def around(*arguments: Any) -> tuple[tuple[Any, ...], str, int, str | None]:
+    """What a call was given, and what it finds: the backend of calls inside it, and how deep; threads of BLAS."""
+    from joblib.parallel import get_active_backend
+
+    backend = get_active_backend()[0]
+    return arguments, type(backend).__name__, backend.nesting_level, blas_threads()

@@ -113,7 +113,7 @@ class CellmillBackend(ParallelBackendBase):
     def retrieve_result_callback(self, out: Future) -> list[Any]:
         """Return the results of a batch, or raise its error."""
         results: list[Any]
-        results, seconds = out.result()
+        *results, seconds = out.result()
         if results:
             self._measured(seconds / len(results))
         return results
@@ -185,8 +185,7 @@ class _Call:
         function: Any = None
         args: tuple[Any, ...] = ()
         try:  # now, as arguments may change while the batch waits
-            function, packed = self._sent.packed(batch, threads)
-            args = (packed,)
+            function, args = self._sent.packed(batch, threads)
         except Exception as error:
             failure = error
 

@@ -1,4 +1,5 @@
-"""Batches of joblib's calls on their way to a worker: a pickle, and large arrays beside it, each sent once.
+"""Batches of joblib's calls on their way to a worker: a pickle, and large arrays beside it, each sent once. One call of
+numbers and text is a task as it is.
 
 joblib's own workers see a large array as it was when it was first met. Here its bytes are compared with those that were
 sent, so that an array that changed between two calls is sent again.
@@ -19,7 +20,7 @@ from joblib.parallel import BatchedCalls, parallel_config
 
 from ..diagnostics import notices
 from ..diagnostics.naming import call_text, name_call
-from ..diagnostics.short_text import counted
+from ..diagnostics.short_text import HIDDEN_ARGUMENT, counted
 from ..errors import PayloadError
 from ..process_context import native_threads
 from ..randomness import given
@@ -61,15 +62,20 @@ class SentOnce:
         self._least = least
         self._sent: dict[tuple[int, int], _Sent] = {}
         # By the identity of the function, which they keep alive.
-        self._runners: dict[int, Callable[..., Any]] = {}
+        self._runners: dict[tuple[int, bool], Callable[..., Any]] = {}
 
-    def packed(self, batch: BatchedCalls, threads: int | None) -> tuple[Callable[..., Any], Packed]:
-        """Return the function and the argument of the task for a batch; raise `PayloadError` where it has none.
+    def packed(self, batch: BatchedCalls, threads: int | None) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return the function and the arguments of the task for a batch; raise `PayloadError` where it has none.
         ``threads``: of native libraries in the task, at most.
 
         Calls travel in columns: their functions, unless all have the task's, their arguments, and those by name, if
         there are any.
         """
+        if len(batch.items) == 1:
+            function, args, kwargs = batch.items[0]
+            if not kwargs and payload.encode_simple(args) is not None:
+                around = pickle.dumps((batch._backend, batch._n_jobs, threads), 5)
+                return self._runner(function, alone=True), (HIDDEN_ARGUMENT + around, *args)
         functions = [function for function, _, _ in batch.items]
         args = [args for _, args, _ in batch.items]
         kwargs = [kwargs for _, _, kwargs in batch.items]
@@ -94,7 +100,7 @@ class SentOnce:
         if b"memmap" in encoded.texts:
             _look_for_files(batch)
         packed = Packed(data, [self._placed(view) for view in encoded.buffers], shared, len(args), threads)
-        return self._runner(function) if same else run_any, packed
+        return self._runner(function, alone=False) if same else run_any, (packed,)
 
     def close(self) -> None:
         """Let go of what was sent; tasks that were submitted have it still."""
@@ -111,13 +117,15 @@ class SentOnce:
                 return explain_argument(function_name(function), args, kwargs, found)
         return explain_argument("the calls of a batch", (), {}, error)
 
-    def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what calls this function for each item of a batch: the same one each time, so it travels once."""
-        found = self._runners.get(id(function))
+    def _runner(self, function: Callable[..., Any], *, alone: bool) -> Callable[..., Any]:
+        """Return what calls this function once, or for each item of a batch: the same one each time, so it travels
+        once.
+        """
+        found = self._runners.get((id(function), alone))
         if found is None:
             if len(self._runners) > MOST_RUNNERS:
                 self._runners.clear()
-            found = self._runners[id(function)] = _repeated(function)
+            found = self._runners[id(function), alone] = _once(function) if alone else _repeated(function)
         return found
 
     def _placed(self, view: memoryview) -> pickle.PickleBuffer | Shared:
@@ -148,29 +156,43 @@ def _look_for_files(batch: BatchedCalls) -> None:
                 )
 
 
-def _repeated(function: Callable[..., Any]) -> Callable[[Packed], tuple[list[Any], float]]:
+def _once(function: Callable[..., Any]) -> Callable[..., tuple[Any, float]]:
+    """Return what calls a function once in the worker, under the function's name; see `_run` for what it returns."""
+
+    def run(around: bytes, *args: Any) -> tuple[Any, float]:
+        began = time.perf_counter()
+        backend, n_jobs, threads = pickle.loads(memoryview(around)[len(HIDDEN_ARGUMENT) :])
+        with native_threads.limited(threads), parallel_config(backend=backend, n_jobs=n_jobs):
+            return function(*args), time.perf_counter() - began
+
+    run.__name__ = run.__qualname__ = function_name(function)
+    return run
+
+
+def _repeated(function: Callable[..., Any]) -> Callable[[Packed], tuple[Any, ...]]:
     """Return what calls one function for each item of a batch in the worker, under the function's name."""
 
-    def run(packed: Packed) -> tuple[list[Any], float]:
+    def run(packed: Packed) -> tuple[Any, ...]:
         return _run(packed, function)
 
     run.__name__ = run.__qualname__ = function_name(function)
     return run
 
 
-def run_any(packed: Packed) -> tuple[list[Any], float]:
-    """Run a batch of calls of several functions; return the results, and the seconds that it took. In the worker."""
+def run_any(packed: Packed) -> tuple[Any, ...]:
+    """Run a batch of calls of several functions in the worker; see `_run` for what it returns."""
     return _run(packed, None)
 
 
-def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[list[Any], float]:
+def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[Any, ...]:
+    """Return the results of a batch, and last the seconds that it took."""
     began = time.perf_counter()
     shared, buffers = unshared((packed.shared, packed.buffers))  # threads of the kernel get the handles
     with attached(shared):
         (functions, args, kwargs), backend, n_jobs = pickle.loads(packed.data, buffers=buffers)
     # one of them has an end
     calls = zip(functions or repeat(function), args, kwargs or repeat({}), strict=False)
-    results = []
+    results: list[Any] = []
     with native_threads.limited(packed.threads), parallel_config(backend=backend, n_jobs=n_jobs):
         for called, its_args, its_kwargs in calls:
             try:
@@ -178,4 +200,4 @@ def _run(packed: Packed, function: Callable[..., Any] | None) -> tuple[list[Any]
             except Exception as error:
                 name_call(error, call_text(function_name(called), its_args, its_kwargs, Shared))
                 raise
-    return results, time.perf_counter() - began
+    return *results, time.perf_counter() - began

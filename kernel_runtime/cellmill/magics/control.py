@@ -69,6 +69,16 @@ The other magics: %%parallel (functions become parallel), %%pfor (a parallel loo
 `%%pfor?` shows their help.
 """
 
+_MAGICS = ("dashboard", "journeys", "trace", "why")
+_FUNCTIONS = ("account", "cancel", "failures", "report", "runs")
+ELSEWHERE = (
+    {name: f"%{name}" for name in _MAGICS}
+    | {name: f"cellmill.{name}()" for name in _FUNCTIONS}
+    | {name: f"`cellmill {name}` in a terminal" for name in ("bench", "replay", "top")}
+    | {"tasks": "%dashboard, or cellmill.journeys()", "panel": "%dashboard"}
+)
+"""What is no command of this magic, and what does it."""
+
 
 def run_control(text: str) -> Status | Comparison | None:
     """The magic: `text` is the rest of its line; the status, or a comparison, is returned to be displayed."""
@@ -87,7 +97,9 @@ def run_control(text: str) -> Status | Comparison | None:
         return _compare(line, command, arguments)
     run = COMMANDS.get(command.text)
     if run is None:
-        raise line.at(f"unknown command {command.text!r}{did_you_mean(command.text, SUBCOMMANDS)}", command)
+        there = ELSEWHERE.get(command.text)
+        meant = did_you_mean(command.text, SUBCOMMANDS) if there is None else f"; use {there}"
+        raise line.at(f"unknown command {command.text!r}{meant}", command)
     print(run(line, command, arguments))
     return None
 

@@ -287,6 +287,14 @@ def test_what_is_printed_into_a_file_in_memory_is_to_be_written(notebook: Notebo
             "Write an `if` that asks rows in front of it",
         ),
         ("with suppress(KeyError):\n    seen.remove(x)", "seen.discard(x)"),
+        (
+            "try:\n    del d[x]\nfinally:\n    out.append(x)",
+            "does not run its finally (line 2). Write d.pop(k, None)",
+        ),
+        (
+            "try:\n    pass\nexcept OSError:\n    del d[x]\nfinally:\n    for y in range(2): out.append(x)",
+            "does not run its finally (line 2)",
+        ),
     ],
 )
 def test_errors_that_a_handler_waits_for_are_refused(notebook: Notebook, body: str, cure: str) -> None:
@@ -295,6 +303,7 @@ def test_errors_that_a_handler_waits_for_are_refused(notebook: Notebook, body: s
     output = notebook.run(f"%%pfor x in range(3)\n{body}")
     assert cure in output.traceback
     notebook.run(
-        "%%pfor x in range(3)\ntry:\n    out.append(1 / x)\nexcept ArithmeticError:\n    seen.add(x)"
+        "%%pfor x in range(3)\ntry:\n    out.append(1 / x)\nexcept ArithmeticError:\n    seen.add(x)\n"
+        "finally:\n    d[x] = 1"
     ).ok()
-    assert notebook.value("(out, seen)") == "([1.0, 0.5], {0})"
+    assert notebook.value("(out, seen, d)") == "([1.0, 0.5], {0}, {0: 1, 1: 1, 2: 1})"

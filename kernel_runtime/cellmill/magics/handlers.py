@@ -1,10 +1,12 @@
-"""Statements of a loop's body that are done after the items, and whose errors a handler in the body waits for."""
+"""Statements of a loop's body that are done after the items, and whose errors a handler in the body waits for, or a
+`finally` that changes something.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from cellmill.magics.reach import Effect
@@ -18,21 +20,34 @@ _TAKE_OUT = frozenset(("pop", "popitem", "popleft", "remove"))
 def awaited_errors(
     body: list[ast.stmt], effects: Iterable[Effect], namespace: Mapping[str, Any]
 ) -> Iterator[Refusal]:
-    """Yield the changes, among these, that may find nothing where the body has a handler for that."""
+    """Yield the changes, among these, that may find nothing where the body has a handler for that, or a `finally` whose
+    changes would be lost with them.
+    """
     blocks: list[Any] = [block for each in body for block in ast.walk(each)]
-    waiting = [(block, awaited) for block in blocks if (awaited := _awaited(block) & _OF_MEMBERS)]
+    effects = list(effects)
+    waiting: list[tuple[int, range, Set[str], str]] = []
+    for block in blocks:
+        if awaited := _awaited(block) & _OF_MEMBERS:
+            waiting.append((block.lineno, _lines(block.body), awaited, "reach its handler"))
+        last: list[ast.stmt] = getattr(block, "finalbody", [])
+        if last and any(effect.node.lineno in _lines(last) for effect in effects):
+            before = range(block.lineno, last[0].lineno)
+            waiting.append((block.lineno, before, _OF_MEMBERS, "run its finally"))
     for effect in effects if waiting else ():
         raised, cure = _may_raise(effect, namespace.get(effect.name))
-        for block, awaited in waiting:
-            inside = block.body[0].lineno <= effect.node.lineno <= (block.body[-1].end_lineno or 0)
-            if inside and awaited & raised:
+        for line, lines, errors, fails in waiting:
+            if effect.node.lineno in lines and errors & raised:
                 yield Refusal(
                     effect.node,
-                    f"{effect.name} is changed after the items, and an error of this does not reach its handler "
-                    f"(line {block.lineno}). Write {cure}; or return what is needed (-> out), and do this in a plain "
+                    f"{effect.name} is changed after the items, and an error of this does not {fails} "
+                    f"(line {line}). Write {cure}; or return what is needed (-> out), and do this in a plain "
                     "loop after the cell",
                 )
                 break
+
+
+def _lines(statements: list[ast.stmt]) -> range:
+    return range(statements[0].lineno, (statements[-1].end_lineno or 0) + 1)
 
 
 def _awaited(block: Any) -> set[str]:

@@ -82,8 +82,10 @@ class Traffic:
 
 def objects_of_ray() -> int:
     """How many values Ray has in its object store; asked by a task, which is connected to it."""
+    import ray
     from ray._private.internal_api import memory_summary
 
-    found = re.search(r"Plasma memory usage \d+ MiB, (\d+) objects", memory_summary(stats_only=True))
+    here = ray.get_runtime_context().gcs_address  # else it asks the one that was started last on this machine
+    found = re.search(r"Plasma memory usage \d+ MiB, (\d+) objects", memory_summary(here, stats_only=True))
     assert found is not None
     return int(found[1])

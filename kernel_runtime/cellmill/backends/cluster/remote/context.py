@@ -23,8 +23,8 @@ from ....process_context.settings import Settings
 from . import home
 
 
-class Surroundings(NamedTuple):
-    """What a process is in."""
+class ProcessState(NamedTuple):
+    """The directory, environment and path of a process."""
 
     directory: str
     environment: dict[str, str]
@@ -32,15 +32,15 @@ class Surroundings(NamedTuple):
 
     @classmethod
     def now(cls) -> Self:
-        """Those of this process."""
+        """Return that of this process."""
         try:
             directory = os.getcwd()
         except FileNotFoundError:
             directory = ""
         return cls(directory, dict(os.environ), list(sys.path))
 
-    def restore(self, now: Surroundings) -> None:
-        """Have the process be in these again. ``now``: those it is in."""
+    def restore(self, now: ProcessState) -> None:
+        """Put it in force again. ``now``: what is in force."""
         if self.directory and self.directory != now.directory:
             with contextlib.suppress(OSError):
                 os.chdir(self.directory)
@@ -72,9 +72,9 @@ class State:
         self.lanes = 0
         self._before = before
         self._changes = None if before else _changes(context, base)
-        self._begun: Surroundings | None = None  # as its first task found it
-        self._inside: Surroundings | None = None  # as its tasks left it; None: there were none
-        self._outside: Surroundings | None = None  # as others have it, while this is in force
+        self._begun: ProcessState | None = None  # as its first task found it
+        self._inside: ProcessState | None = None  # as its tasks left it; None: there were none
+        self._outside: ProcessState | None = None  # as others have it, while this is in force
         self._undo: list[Callable[[], Any]] = []
         self._found = Settings()
 
@@ -87,20 +87,20 @@ class State:
         here, there = self._like(other), other._like(self)
         return here is not None and here == there
 
-    def _like(self, other: State) -> Surroundings | None:
+    def _like(self, other: State) -> ProcessState | None:
         """Return what tasks would find now; of one that has had none, what the other's found if it needs the same."""
         if self._outside is not None:
-            return Surroundings.now()
+            return ProcessState.now()
         if self._inside is None and self._changes is not None and self._changes == other._changes:
             return other._begun
         return self._inside
 
     def put_in(self, found: Settings) -> None:
         """Put it in force. ``found``: the settings of the process."""
-        self._outside = outside = Surroundings.now()
+        self._outside = outside = ProcessState.now()
         if self._inside is None:
             self._begin(outside)
-            self._begun = Surroundings.now()
+            self._begun = ProcessState.now()
         else:
             self._inside.restore(outside)
         home.report_as(self)
@@ -112,7 +112,7 @@ class State:
         """
         for undo in reversed(self._undo):
             undo()
-        now, outside = Surroundings.now(), self._outside
+        now, outside = ProcessState.now(), self._outside
         if outside is not None:
             mine = now.path if self._inside is None else self._inside.path
             if alone or self._inside is None:
@@ -121,7 +121,7 @@ class State:
             outside._replace(path=outside.path + others).restore(now)
         self._outside = None
 
-    def _begin(self, outside: Surroundings) -> None:
+    def _begin(self, outside: ProcessState) -> None:
         context, before, self._before = self.context, self._before, None
         if before is not None and before._inside is not None:
             was = before.context

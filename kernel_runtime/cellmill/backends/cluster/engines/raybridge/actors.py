@@ -26,7 +26,7 @@ _RETURNS = {"run_and_keep": 2}
 
 
 @dataclass(slots=True)
-class Standing:
+class Actor:
     """An actor of ours."""
 
     handle: Any
@@ -57,7 +57,7 @@ class Actors:
         self.kept = KeptObjects(ray, wire)
         self._call_soon = call_soon
         self._lock = threading.RLock()  # held while something is told, so that nothing follows `gone`
-        self._standing: dict[int, Standing] = {}
+        self._actors: dict[int, Actor] = {}
         self._next = 0
         self._wanted = 0
         self._opened = False
@@ -96,14 +96,14 @@ class Actors:
 
     def _missing(self) -> bool:
         with self._lock:
-            return len(self._standing) < self._wanted and not self._closing
+            return len(self._actors) < self._wanted and not self._closing
 
     def _make(self) -> None:
         key = self._next
         self._next += 1
         handle = self._class.remote(self._client)
         with self._lock:
-            self._standing[key] = Standing(handle, time.monotonic())
+            self._actors[key] = Actor(handle, time.monotonic())
         handle.about.remote().future().add_done_callback(functools.partial(self._about, key))
 
     def _about(self, key: int, told: Any) -> None:
@@ -113,7 +113,7 @@ class Actors:
             return
         about = told.result()
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
             if one is None or self._closing:
                 return
             self._failed_starts = 0
@@ -130,20 +130,20 @@ class Actors:
     def watch(self, key: int) -> None:
         """Hear of its end."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
         if one is not None:
             one.handle.watch.remote().future().add_done_callback(functools.partial(self._ended, key))
 
     def _unmade(self, key: int, error: BaseException) -> None:
         with self._lock:
-            if self._standing.pop(key, None) is None or self._closing:
+            if self._actors.pop(key, None) is None or self._closing:
                 return
             self._failed_starts += 1
             text = trouble.not_made(error, "the local Ray" if self._own else "the Ray cluster")
             if not trouble.is_missing(str(error)) and self._failed_starts < MOST_FAILED:
                 self._call_soon("fill")
-            elif any(one.up for one in self._standing.values()):
-                self._wanted = len(self._standing)
+            elif any(one.up for one in self._actors.values()):
+                self._wanted = len(self._actors)
                 self._wire.send(("note", f"{text}\nThe work goes on with {self._wanted} workers."))
             else:
                 self._call_soon("end", text)
@@ -154,7 +154,7 @@ class Actors:
 
     def _lost(self, key: int, reason: str) -> None:
         with self._lock:
-            one = self._standing.pop(key, None)
+            one = self._actors.pop(key, None)
             if one is None or self._closing:
                 return
             if self._own and one.pid:
@@ -167,7 +167,7 @@ class Actors:
     def send(self, key: int, pack: int, name: str, buffers: list[memoryview]) -> None:
         """A pack for this actor, which runs them in order."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
             if one is None:
                 return
             one.packs += 1
@@ -201,7 +201,7 @@ class Actors:
     def _tell(self, key: int, what: tuple[Any, ...], buffers: list[memoryview] | None = None) -> None:
         """Only for an actor that exists: packs of a lost one are lost, whatever comes back."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
             if one is not None:
                 one.packs -= 1
                 self._wire.send(what, buffers or ())
@@ -209,14 +209,14 @@ class Actors:
     def tell(self, key: int, message: bytes) -> None:
         """Call the actor's `hear`, also while a pack runs there."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
         if one is not None and one.up:
             one.handle.hear.remote(message)
 
     def ask(self, key: int, number: int, message: bytes) -> None:
         """Call the actor's `hear`, and send its result back under ``number``."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
         if one is None or not one.up:
             self._wire.send(("answered", number, False, "there is no such worker"))
             return
@@ -232,14 +232,14 @@ class Actors:
     def measure(self, message: bytes) -> None:
         """Call the `hear` of all actors, and send on what each returns. One that has not answered is left out."""
         with self._lock:
-            due = [(key, one) for key, one in self._standing.items() if one.up and not one.measured]
+            due = [(key, one) for key, one in self._actors.items() if one.up and not one.measured]
         for key, one in due:
             one.measured = True
             one.handle.hear.remote(message).future().add_done_callback(
                 functools.partial(self._measured, key, one)
             )
 
-    def _measured(self, key: int, one: Standing, told: Any) -> None:
+    def _measured(self, key: int, one: Actor, told: Any) -> None:
         one.measured = False
         if told.exception() is None:
             self._wire.send(("measured", key, told.result()))
@@ -247,12 +247,12 @@ class Actors:
     def kill(self, key: int, reason: str) -> None:
         """Kill the actor at once; another one replaces it."""
         with self._lock:
-            one = self._standing.get(key)
+            one = self._actors.get(key)
         if one is not None:
             self._lost(key, reason)
             self._end(one)
 
-    def _end(self, one: Standing) -> None:
+    def _end(self, one: Actor) -> None:
         if self._own and one.pid:
             with contextlib.suppress(OSError):
                 os.kill(one.pid, signal.SIGKILL)
@@ -264,10 +264,8 @@ class Actors:
         with self._lock:
             self._wanted = workers
             self._noted = 0
-            in_order = sorted(
-                self._standing, key=lambda key: (key not in first, self._standing[key].packs, -key)
-            )
-            spare = in_order[: max(0, len(self._standing) - workers)]
+            in_order = sorted(self._actors, key=lambda key: (key not in first, self._actors[key].packs, -key))
+            spare = in_order[: max(0, len(self._actors) - workers)]
         for key in spare:
             self.kill(key, "it is not wanted any more")
         self.fill()
@@ -278,8 +276,8 @@ class Actors:
         """Say what does not come."""
         now = time.monotonic()
         with self._lock:
-            late = [one for one in self._standing.values() if not one.up and now - one.born > NOTE_SECONDS]
-            stand = sum(one.up for one in self._standing.values())
+            late = [one for one in self._actors.values() if not one.up and now - one.born > NOTE_SECONDS]
+            up = sum(one.up for one in self._actors.values())
         if not self._opened and now - self._began > OPEN_SECONDS:
             self._call_soon(
                 "end",
@@ -291,7 +289,7 @@ class Actors:
             self._wire.send(
                 (
                     "note",
-                    f"{stand} of {self._wanted} workers run{self._room()}. The others join when there is room.",
+                    f"{up} of {self._wanted} workers run{self._room()}. The others join when there is room.",
                 )
             )
 
@@ -308,7 +306,7 @@ class Actors:
         """End the actors in a borrowed cluster, and wait until they are gone."""
         with self._lock:
             self._closing = True
-            ours = list(self._standing.values())
+            ours = list(self._actors.values())
         watched = [one.handle.watch.remote() for one in ours if one.up]
         for one in ours:
             self._end(one)

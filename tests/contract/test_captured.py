@@ -311,9 +311,10 @@ def test_changes_by_tasks_are_said_before_the_result(
     ex: Executor, cell: Cell, kind: str, mapped: bool
 ) -> None:
     define, body, variable = CHANGES[kind]
-    # of other content than in other tests: a worker tells once what tasks of one content change
-    function = cell(f"{define}\ndef changing(x, _={uuid.uuid4().hex!r}):\n    {body}")["changing"]
-    words = f"tasks of changing change {variable}. The change stays in the worker"
+    # of other content and name than in other tests: what tasks change is told once by each worker, and once of a name
+    name = f"changing_{uuid.uuid4().hex}"
+    function = cell(f"{define}\ndef {name}(x):\n    {body.replace('changing', name)}")[name]
+    words = f"tasks of {name} change {variable}. The change stays in the worker"
 
     def called() -> None:
         if mapped:

@@ -287,6 +287,7 @@ def test_what_is_printed_into_a_file_in_memory_is_to_be_written(notebook: Notebo
             "Write an `if` that asks rows in front of it",
         ),
         ("with suppress(KeyError):\n    seen.remove(x)", "seen.discard(x)"),
+        ("try:\n    rows.pop()\nexcept IndexError:\n    pass", "(line 2). Return what is needed (-> out)"),
         (
             "try:\n    del d[x]\nfinally:\n    out.append(x)",
             "does not run its finally (line 2). Write d.pop(k, None)",

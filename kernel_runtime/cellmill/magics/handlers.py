@@ -37,11 +37,11 @@ def awaited_errors(
         raised, cure = _may_raise(effect, namespace.get(effect.name))
         for line, lines, errors, fails in waiting:
             if effect.node.lineno in lines and errors & raised:
+                instead = f"Write {cure}; or return" if cure else "Return"
                 yield Refusal(
                     effect.node,
                     f"{effect.name} is changed after the items, and an error of this does not {fails} "
-                    f"(line {line}). Write {cure}; or return what is needed (-> out), and do this in a plain "
-                    "loop after the cell",
+                    f"(line {line}). {instead} what is needed (-> out), and do this in a plain loop after the cell",
                 )
                 break
 
@@ -69,16 +69,18 @@ def _names(kind: ast.expr | None) -> list[str]:
 
 
 def _may_raise(effect: Effect, value: Any) -> tuple[frozenset[str], str]:
-    """The errors of a change that finds nothing, and how to write it without them."""
+    """The errors of a change that finds nothing, and how to write it without them; "" where a loop has no way: it may
+    not ask for what it takes out of.
+    """
     node, name = effect.node, effect.name
     call = node.value if isinstance(node, ast.Expr) else node
     keyed = isinstance(value, dict)
     asked = f"an `if` that asks {name} in front of it"
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _TAKE_OUT:
-        cure = f"{name}.discard(x)" if isinstance(value, set) else f"{name}.pop(k, None)" if keyed else asked
+        cure = f"{name}.discard(x)" if isinstance(value, set) else f"{name}.pop(k, None)" if keyed else ""
         return _OF_MEMBERS, cure
     if isinstance(node, ast.Delete):
-        return _OF_LOOKUPS, f"{name}.pop(k, None)" if keyed else asked
+        return _OF_LOOKUPS, f"{name}.pop(k, None)" if keyed else ""
     makes = isinstance(value, (defaultdict, Counter))
     if any(step == "[" for step, _ in effect.path[makes:]):
         return _OF_LOOKUPS, f"{name}.setdefault(k, []).append(x)" if keyed else asked

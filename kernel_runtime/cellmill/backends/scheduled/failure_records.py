@@ -10,7 +10,7 @@ from typing import Any
 from ...by_value import pickling
 from ...by_value.references import constants_of
 from ...diagnostics.literals import call_literal
-from ...diagnostics.short_text import short_arguments
+from ...diagnostics.short_text import short_arguments, without_hidden
 from ...errors import DependencyError, UsageError
 from ...futures import Future
 from ...serialization import payload
@@ -100,7 +100,7 @@ class Failure:
         constants = constants_of(self.code) if self.form != "call" else {}
         try:
             args, kwargs = _parts_of(preview(memoryview(self.data)), self.form)
-            found = call_literal(args, kwargs, mutable=not self.late)
+            found = call_literal(without_hidden(args), kwargs, mutable=not self.late)
             # constants of a map are objects of the kernel, which may have changed since
             fixed = call_literal((), constants, mutable=False)
         except Exception:

@@ -18,7 +18,7 @@ from cellmill.telemetry.account import Account, chain_of
 from cellmill.views.sections.journey import told
 from tests.support import tasks
 from tests.support.helpers import SECONDS
-from tests.telemetry.work import fails_once, later, nap
+from tests.telemetry.work import SlowToPack, fails_once, later, nap
 
 
 @pytest.fixture
@@ -135,13 +135,12 @@ def test_a_slow_loop_in_the_kernel_leaves_workers_idle(ex: Executor) -> None:
 
 
 def packing_is_told(found: Any) -> None:
-    """On a busy machine the kernel waits for its turn as long as it packs."""
-    assert found.reasons.packing > found.idle / 4
+    assert found.reasons.packing > found.idle / 4  # and on a busy machine the kernel waits for its turn
     assert "idle while the kernel packed arguments" in found.sentence
 
 
 def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
-    part = bytearray(20_000_000)
+    part = SlowToPack(20_000_000, 0.02)
     for _ in range(6):
         ex.submit(nap, 0.0, part).result(SECONDS)
     found = of(ex)
@@ -151,7 +150,7 @@ def test_large_arguments_leave_workers_idle_until_the_kernel_has_packed_them(ex:
 
 def test_large_elements_leave_workers_idle_until_the_kernel_has_packed_them(ex: Executor) -> None:
     """They are packed as they are taken from the generator, before there is a chunk of them."""
-    parts = [bytearray(20_000_000) for _ in range(2)]
+    parts = [SlowToPack(20_000_000, 0.02) for _ in range(2)]
     assert list(ex.map(nap, [0.0] * 2)) == [0.0] * 2
     list(ex.map(nap, [0.0] * 8, (parts[n % 2] for n in range(8))))
     found = of(ex)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 from pathlib import Path
@@ -14,6 +15,19 @@ BLOCK = 120 << 20  # bytes that `large` holds
 def nap(seconds: float, *_: object) -> float:
     time.sleep(seconds)
     return seconds
+
+
+class SlowToPack:
+    """Computes while it is packed, as a large frame with columns of text does."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self.data, self.seconds = bytearray(size), seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        end = time.process_time() + self.seconds
+        while time.process_time() < end:
+            pass
+        return bytearray, (pickle.PickleBuffer(self.data),)
 
 
 def later(before: float, seconds: float) -> float:

@@ -77,8 +77,8 @@ FAULTS = {
     ),
     "warm-inputs": Fault(
         "csched/src/policy_least_loaded.c",
-        "(i == warm ? 0 : elsewhere)",
-        "(i == warm ? elsewhere : 0)",
+        "(i == warm.at ? 0 : elsewhere)",
+        "(i == warm.at ? elsewhere : 0)",
         "test_policy",
     ),
     "map-wraps": Fault(

@@ -105,6 +105,7 @@ typedef struct { /* further arguments of csched_submit_with */
     uint32_t beside; /* a second function that its worker must have (csched_function_needs); 0: none */
     uint32_t warm;   /* 1 + the worker that has what its arguments refer to, which is preferred; 0: none known */
     uint32_t need_count;
+    uint64_t stays;  /* bytes of it that other workers have to fetch from that one */
     const csched_need_t *needs; /* held from its dispatch until each attempt ends; at most 8, of different resources */
 } csched_options_t;
 
@@ -222,7 +223,7 @@ typedef struct {
     uint64_t at, size;
 } csched_packed_t;
 
-typedef struct { /* an outcome from a lane's worker, 56 bytes: keep in step with OUTCOME in Python */
+typedef struct { /* an outcome from a lane's worker, 64 bytes: keep in step with OUTCOME in Python */
     uint32_t kind; /* CSCHED_TASK: for the oldest open task; CSCHED_CONTROL: reply to request `failures` */
     uint32_t status;
     uint32_t failures;
@@ -230,6 +231,7 @@ typedef struct { /* an outcome from a lane's worker, 56 bytes: keep in step with
     uint64_t ticket;
     uint64_t size; /* of the result */
     uint64_t received, started, finished; /* by the remote clock */
+    uint64_t stays; /* bytes of its value that other places have to fetch from this one, the result being a reference */
 } csched_outcome_t;
 
 /* errors */

@@ -12,6 +12,7 @@
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
 enum { REFERENCE_MIN = 4096 }; /* bytes of a lane's result that may stand for one that has stayed there */
+#define FETCH_NS UINT64_C(1024) /* for each KiB, from one lane to another: a gigabyte a second */
 enum { LOOK_AHEAD = 32, MOST_PASSED = 64 };
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
@@ -24,23 +25,31 @@ static uint32_t lane_of(const csched_t *s, const inputs_t *inputs, uint32_t i)
                : NO_CHOICE;
 }
 
-/* The worker whose arena holds the largest input, or the lane that made it, or NO_CHOICE. */
-static uint32_t warm_at(const csched_t *s, const task_t *task)
+/* The worker whose arena holds the largest input, or the lane where the most has stayed, or the first that made one. */
+static warm_t warm_at(const csched_t *s, const task_t *task)
 {
     const inputs_t *inputs = task->inputs;
     const blob_t *largest = NULL;
-    uint32_t lane = NO_CHOICE;
-    for (uint32_t i = 0; inputs && i < inputs->count && i < INPUTS_LOOKED_AT; i++) {
+    warm_t lane = {.at = NO_CHOICE};
+    if (!inputs)
+        return lane;
+    if (inputs->warm)
+        lane = (warm_t){inputs->warm - 1, inputs->stays_kb * FETCH_NS};
+    for (uint32_t i = 0; i < inputs->count && i < INPUTS_LOOKED_AT; i++) {
         const blob_t *blob = inputs->of[i].blob;
         if (!blob)
             continue;
-        lane = lane == NO_CHOICE ? lane_of(s, inputs, i) : lane;
+        uint64_t fetch_ns = inputs->of[i].stays_kb * FETCH_NS;
+        if (lane.at == NO_CHOICE || fetch_ns > lane.fetch_ns) {
+            uint32_t maker = lane_of(s, inputs, i);
+            lane = maker == NO_CHOICE ? lane : (warm_t){maker, fetch_ns};
+        }
         if (blob->region != REGION_INLINE && (!largest || blob->size > largest->size))
             largest = blob;
     }
     if (largest && largest->region != REGION_KERNEL)
-        return s->regions[largest->region].worker;
-    return lane == NO_CHOICE && inputs && inputs->warm ? inputs->warm - 1 : lane;
+        return (warm_t){.at = s->regions[largest->region].worker};
+    return lane;
 }
 
 /* Whether the worker's newest task that has not begun has a lower priority; older ones may have, too. */
@@ -113,19 +122,33 @@ static uint32_t choose_allocated(csched_t *s, task_t *task)
         return CHOOSE_AGAIN;
     if (s->graph.ready.queues[task->queue].woken_by)
         task->flags |= FLAG_HELD;
-    uint32_t idle = idle_worker(s, warm_at(s, task));
+    uint32_t idle = idle_worker(s, warm_at(s, task).at);
     return idle != NO_CHOICE ? idle : choose(s, task);
 }
 
-/* A task behind the first one, of the same queue, whose inputs this lane has, where those of the first one are at another
- * lane, which has no room now: bytes stay where they are, and the first one mostly goes where its own are. The first one is
- * passed so often at most. */
+static bool is_at_another_lane(const csched_t *s, warm_t warm, uint32_t index)
+{
+    return warm.at != index && warm.at < s->worker_count && s->loads[warm.at].far && s->loads[warm.at].window;
+}
+
+/* Whether a task begins sooner at the lane that has its inputs, behind all that is there, than here with inputs that come
+ * from there. */
+static bool waits_for_inputs(csched_t *s, warm_t warm, uint32_t index)
+{
+    if (!warm.fetch_ns || !is_at_another_lane(s, warm, index))
+        return false;
+    s->loads[warm.at].running_ns = worker_running_ns(s, warm.at);
+    return work_ns(&s->loads[warm.at]) < work_ns(&s->loads[index]) + warm.fetch_ns;
+}
+
+/* The task for this lane, of the first one's queue: where the inputs of the first one are at another lane, which has no
+ * room now, one behind it whose inputs are here, or one that does not wait for its inputs' lane as the first one does:
+ * bytes stay where they are. The first one is passed so often at most. NO_TASK: all that were looked at wait. */
 static uint32_t look_ahead(csched_t *s, uint32_t first, uint32_t index)
 {
     const task_t *task = task_at(s, first);
-    uint32_t warm = warm_at(s, task), slot = task->next;
-    if (task->flags & FLAG_DEMANDS || warm == index || warm >= s->worker_count || !s->loads[warm].far ||
-        !s->loads[warm].window)
+    warm_t warm = warm_at(s, task);
+    if (task->flags & FLAG_DEMANDS || !is_at_another_lane(s, warm, index))
         return first;
     if (s->passed_ticket != task->ticket) {
         s->passed_ticket = task->ticket;
@@ -133,12 +156,18 @@ static uint32_t look_ahead(csched_t *s, uint32_t first, uint32_t index)
     }
     if (s->passed >= MOST_PASSED)
         return first;
-    for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task_at(s, slot)->next)
-        if (warm_at(s, task_at(s, slot)) == index) {
-            s->passed++;
-            return slot;
+    uint32_t found = waits_for_inputs(s, warm, index) ? NO_TASK : first, slot = task->next;
+    for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task_at(s, slot)->next) {
+        warm = warm_at(s, task_at(s, slot));
+        if (warm.at == index) {
+            found = slot;
+            break;
         }
-    return first;
+        if (found == NO_TASK && !waits_for_inputs(s, warm, index))
+            found = slot;
+    }
+    s->passed += found != first && found != NO_TASK;
+    return found;
 }
 
 static bool any_held(const csched_t *s)
@@ -171,8 +200,8 @@ static void send_ready(csched_t *s)
             continue;
         if (index == NO_CHOICE)
             break;
-        if (s->loads[index].far)
-            slot = look_ahead(s, slot, index);
+        if (s->loads[index].far && (slot = look_ahead(s, slot, index)) == NO_TASK)
+            break;
         ready_take(&s->graph, slot);
         int rc = window_push(s, index, slot, s->now);
         if (rc == CSCHED_ENOMEM && aside_count < sizeof aside / sizeof *aside) {

@@ -98,6 +98,8 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
                   payload ? payload->size : 0);
     task->ran_ns = entry->finished - entry->started;
     task_finish(s, slot, entry->status, result, entry->detail);
+    if (entry->status == CSCHED_VALUE)
+        task->stays_kb = entry->payload.stays_kb;
     return CSCHED_OK;
 }
 

@@ -35,10 +35,12 @@ typedef struct { /* a task's inputs; present if one of them is not None, or if t
     uint32_t count;
     uint32_t needs; /* a second function that its worker must have, 0: none */
     uint32_t warm;  /* 1 + the worker that has what its arguments refer to, 0: none known */
+    uint32_t stays_kb; /* of that */
     struct {
         blob_t *blob; /* NULL: None, or not available yet */
-        uint32_t status;
-        uint32_t worker; /* that made it */
+        uint16_t status;
+        uint16_t worker;   /* that made it */
+        uint32_t stays_kb; /* KiB that other workers have to fetch from that one */
     } of[];
 } inputs_t;
 
@@ -55,7 +57,11 @@ typedef struct {
     };
     float pack_ns;
     uint32_t demand; /* resources that it asks for (resources.h); 0: none */
-    uint64_t timeout_ns;
+    union {
+        uint64_t timeout_ns;
+        uint64_t
+            stays_kb; /* done, with a value: KiB of it that other workers have to fetch from the one that made it */
+    };
     union {
         uint64_t not_before; /* until it is done: when it may start */
         uint64_t ran_ns;     /* done: how long it ran */
@@ -112,6 +118,11 @@ int graph_reserve(graph_t *graph, uint32_t slots);
 static inline task_t *graph_task(const graph_t *graph, uint32_t slot)
 {
     return &graph->pages[slot / TABLE_PAGE][slot % TABLE_PAGE];
+}
+
+static inline uint32_t in_kb(uint64_t bytes)
+{
+    return bytes >> 10 < UINT32_MAX ? (uint32_t)(bytes >> 10) : UINT32_MAX;
 }
 
 static inline uint32_t ticket_slot(uint64_t ticket)

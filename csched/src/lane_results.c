@@ -113,6 +113,7 @@ static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const 
     form.status = outcome->status;
     form.count = task ? oldest->count : CSCHED_REPLY;
     form.stamps = (uint32_t)marks;
+    form.payload.stays_kb = in_kb(outcome->stays);
     if (task)
         stamp(&form, outcome, oldest, ahead);
     memcpy(entry, &form, sizeof form);

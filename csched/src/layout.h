@@ -88,7 +88,10 @@ typedef struct {
 typedef struct { /* where a payload is */
     uint64_t offset, size; /* from the region's start; inline: from the entry's start */
     uint32_t region;
-    uint32_t status; /* of the task it is the result of */
+    union {
+        uint32_t status;   /* an input: of the task it is the result of */
+        uint32_t stays_kb; /* a lane's result: KiB that other places have to fetch from it */
+    };
 } ref_t;
 
 enum { ENTRY_PAD = 0, ENTRY_TASK = 1, ENTRY_FUNCTION = 2, ENTRY_CONTROL = 3, ENTRY_RESULT = 4, ENTRY_MESSAGE = 5 };

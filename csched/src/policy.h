@@ -22,14 +22,19 @@ typedef struct {
 } policy_state_t;
 
 typedef struct {
+    uint32_t at;       /* the worker where a task's inputs are; NO_CHOICE: they are anywhere */
+    uint64_t fetch_ns; /* about as long it takes to bring them elsewhere, as far as their size is known */
+} warm_t;
+
+typedef struct {
     uint32_t from;
     uint32_t count; /* the newest of what it has not begun */
 } theft_t;
 
 typedef struct {
     const char *name;
-    /* a worker with held < window, or NO_CHOICE when there is none; the task's inputs are warm at `warm`, if any */
-    uint32_t (*choose)(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm);
+    /* a worker with held < window, or NO_CHOICE when there is none */
+    uint32_t (*choose)(policy_state_t *state, const load_t *loads, uint32_t workers, warm_t warm);
     /* nothing is ready: shall a worker give some back for one that holds nothing?  NULL: never */
     bool (*steal)(const load_t *loads, uint32_t workers, theft_t *theft);
 } policy_t;
@@ -64,6 +69,12 @@ static inline uint64_t present_ns(const load_t *load)
 {
     uint64_t usual = usual_ns(load), running = load->running_ns;
     return running >= usual ? running : load->mean_ns ? usual - running : usual;
+}
+
+/* What is left of all that it holds. */
+static inline uint64_t work_ns(const load_t *load)
+{
+    return load->held ? present_ns(load) + (load->held - 1) * usual_ns(load) : 0;
 }
 
 /* Its present task takes far longer than tasks do there: what waits behind it was sent by a wrong guess. */

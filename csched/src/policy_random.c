@@ -17,7 +17,7 @@ static uint32_t draw(policy_state_t *state, uint32_t below)
 
 /* Uniform among the workers that have room; nothing is taken back.  Most have some, mostly: a few draws among all find
  * one, without a look at every worker. */
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, warm_t warm)
 {
     (void)warm;
     uint32_t open = 0;

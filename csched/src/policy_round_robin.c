@@ -1,7 +1,7 @@
 #include "policy.h"
 
 /* In turn; nothing is taken back. */
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, warm_t warm)
 {
     (void)warm;
     for (uint32_t tried = 0; tried < workers; tried++) {

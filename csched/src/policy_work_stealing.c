@@ -1,10 +1,10 @@
 #include "policy.h"
 
 /* Where its inputs are, else where the one before went: tasks stay together until a worker has nothing and steals. */
-static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, uint32_t warm)
+static uint32_t choose(policy_state_t *state, const load_t *loads, uint32_t workers, warm_t warm)
 {
-    if (warm < workers && has_room(&loads[warm]))
-        return warm;
+    if (warm.at < workers && has_room(&loads[warm.at]))
+        return warm.at;
     for (uint32_t tried = 0; tried < workers; tried++) {
         uint32_t i = (state->next + tried) % workers;
         if (has_room(&loads[i]))

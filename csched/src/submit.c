@@ -129,6 +129,7 @@ static int need(csched_t *s, task_t *task, const csched_options_t *options)
     if (rc < 0)
         return rc;
     task->inputs->warm = options->warm;
+    task->inputs->stays_kb = in_kb(options->stays);
     task->inputs->needs = options->beside;
     if (options->beside)
         s->functions[options->beside].tasks++;

@@ -77,6 +77,8 @@ int task_input(task_t *task, uint32_t position, const task_t *from)
     task->inputs->of[position].blob = from->result;
     task->inputs->of[position].status = from->status;
     task->inputs->of[position].worker = from->worker;
+    if (from->status == CSCHED_VALUE)
+        task->inputs->of[position].stays_kb = (uint32_t)from->stays_kb;
     return CSCHED_OK;
 }
 
@@ -185,6 +187,8 @@ void task_finish(csched_t *s, uint32_t slot, uint32_t status, blob_t *result, ui
     task->status = (uint8_t)status;
     task->result = result;
     task->detail = detail;
+    if (status == CSCHED_VALUE)
+        task->stays_kb = 0;
     task->next = NO_TASK;
     count_outcome(s, task);
     state_map_end(&s->state_map, task);

@@ -58,7 +58,9 @@ static inline void take_tasks(end_t *e, uint32_t most)
     CHECK(e->n > 0);
 }
 
-static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)
+/* Ends the oldest task; so many bytes of its value stay at the lane. */
+static inline void answer_staying(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead,
+                                  uint64_t stays)
 {
     uint64_t ticket, now = csched_now() + (uint64_t)ahead;
     EQUAL(csched_lane_oldest(e->lane, 1, &ticket), 1);
@@ -68,8 +70,14 @@ static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t 
                                 .size = size,
                                 .received = now,
                                 .started = now,
-                                .finished = now};
+                                .finished = now,
+                                .stays = stays};
     EQUAL(csched_lane_publish(e->lane, 1, &outcome, data, ahead), 1);
+}
+
+static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)
+{
+    answer_staying(e, status, data, size, ahead, 0);
 }
 
 static inline void answer_all(end_t *e)

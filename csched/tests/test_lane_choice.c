@@ -4,12 +4,13 @@
 
 enum { REFERENCE = 5000 };
 
-static uint64_t submit_at(world_t *w, uint32_t tag, uint64_t input, uint32_t warm)
+static uint64_t submit_at(world_t *w, uint32_t tag, uint64_t input, uint32_t warm, uint64_t stays)
 {
     csched_options_t options = plain();
     options.inputs = &input;
     options.input_count = input != 0;
     options.warm = warm;
+    options.stays = stays;
     return submit_with(w, (job_t){JOB_NONE, tag, 0}, &options);
 }
 
@@ -36,6 +37,17 @@ static void fill(world_t *w, end_t *e, uint64_t *tickets)
         submit(w, JOB_NONE, i, 0);
 }
 
+/* Both lanes run tasks until so many are over. */
+static void serve(world_t *w, end_t *e, uint32_t count)
+{
+    for (; w->done < count; collect_some(w))
+        for (uint32_t i = 0; i < 2; i++) {
+            csched_poll(w->s, 0);
+            if (info_of(w, e[i].index).held)
+                take(&e[i], RECORDS), answer_all(&e[i]);
+        }
+}
+
 static void tasks_go_where_their_inputs_have_stayed(void)
 {
     static char reference[REFERENCE];
@@ -43,10 +55,10 @@ static void tasks_go_where_their_inputs_have_stayed(void)
     end_t e[2] = {open_lane(w), open_lane(w)};
     uint64_t tickets[2];
     fill(w, e, tickets);
-    submit_at(w, 10, tickets[1], 0); /* its bytes are at the second lane */
-    submit_at(w, 11, tickets[1], 0);
-    submit_at(w, 12, tickets[0], 0);
-    submit_at(w, 13, 0, e[0].index + 1); /* of a task that was over long ago */
+    submit_at(w, 10, tickets[1], 0, 0); /* its bytes are at the second lane */
+    submit_at(w, 11, tickets[1], 0, 0);
+    submit_at(w, 12, tickets[0], 0, 0);
+    submit_at(w, 13, 0, e[0].index + 1, 0); /* of a task that was over long ago */
     answer(&e[1], CSCHED_VALUE, reference, sizeof reference, 0);
     answer(&e[0], CSCHED_VALUE, reference, sizeof reference, 0);
     csched_poll(w->s, 0);
@@ -70,9 +82,9 @@ static void no_task_is_passed_for_ever(void)
     end_t e[2] = {open_lane(w), open_lane(w)};
     uint64_t tickets[2];
     fill(w, e, tickets);
-    submit_at(w, FIRST, 0, e[1].index + 1);
+    submit_at(w, FIRST, 0, e[1].index + 1, 0);
     for (uint32_t i = 0; i < MANY; i++)
-        submit_at(w, 100 + i, 0, e[0].index + 1);
+        submit_at(w, 100 + i, 0, e[0].index + 1, 0);
     answer_all(&e[0]);
     csched_poll(w->s, 0);
     uint32_t before = 0;
@@ -80,15 +92,41 @@ static void no_task_is_passed_for_ever(void)
         before++;
     CHECK(before > 32 && before < 80);
     answer_all(&e[1]);
-    for (; w->done < 5 + MANY; collect_some(w))
-        for (uint32_t i = 0; i < 2; i++) {
-            csched_poll(w->s, 0);
-            if (info_of(w, e[i].index).held)
-                take(&e[i], RECORDS), answer_all(&e[i]);
-        }
+    serve(w, e, 5 + MANY);
     for (uint32_t i = 0; i < 2; i++)
         close_lane(w, &e[i]);
     world_close(w);
 }
 
-MAIN(TEST(tasks_go_where_their_inputs_have_stayed), TEST(no_task_is_passed_for_ever))
+/* A task with a large input waits for the lane that has it while others go before it, unless that lane has more to do
+ * than it takes to bring the input. */
+static void tasks_wait_where_large_inputs_have_stayed(void)
+{
+    enum { LARGE = 200 << 20, BUSY = 5, USER = 10, OTHER = 11 };
+    static char reference[REFERENCE];
+    for (uint32_t slow = 0; slow < 2; slow++) {
+        world_t *w = world_open(0);
+        end_t e[2] = {open_lane(w), open_lane(w)};
+        uint64_t maker = submit_at(w, 1, 0, e[1].index + 1, 0);
+        take_tasks(&e[1], 1);
+        for (uint32_t i = 0; i < 2; i++) {
+            submit_at(w, BUSY + i, 0, e[1].index + 1, LARGE);
+            submit_at(w, USER, maker, 0, 0);
+        }
+        answer_staying(&e[1], CSCHED_VALUE, reference, sizeof reference, 0, LARGE);
+        for (uint32_t i = 0; i < 2; i++)
+            w->s->loads[e[i].index].mean_ns = slow ? 1000000000 : 20000000;
+        csched_poll(w->s, 0);
+        EQUAL(info_of(w, e[0].index).held, slow ? 2 : 0);
+        submit_at(w, OTHER, 0, 0, 0);
+        if (!slow)
+            EQUAL(next_tag(&e[0]), OTHER);
+        serve(w, e, 6);
+        for (uint32_t i = 0; i < 2; i++)
+            close_lane(w, &e[i]);
+        world_close(w);
+    }
+}
+
+MAIN(TEST(tasks_wait_where_large_inputs_have_stayed), TEST(tasks_go_where_their_inputs_have_stayed),
+     TEST(no_task_is_passed_for_ever))

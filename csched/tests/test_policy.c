@@ -8,6 +8,8 @@ typedef struct {
     uint32_t warm; /* worker + 1, 0: none */
 } row_t;
 
+static const warm_t nowhere = {.at = NO_CHOICE};
+
 static uint64_t number_after(char mark, char **at)
 {
     return **at == mark ? strtoul(*at + 1, at, 10) * 1000 : 0;
@@ -34,7 +36,8 @@ static void check_choices(const policy_t *policy, policy_state_t *state, const r
 {
     load_t loads[8];
     for (size_t i = 0; i < count; i++)
-        EQUAL(policy->choose(state, loads, parse(rows[i].state, loads), rows[i].warm - 1), rows[i].choice);
+        EQUAL(policy->choose(state, loads, parse(rows[i].state, loads), (warm_t){.at = rows[i].warm - 1}),
+              rows[i].choice);
 }
 
 #define CHOICES(policy, state, rows) check_choices(policy, state, rows, sizeof rows / sizeof *rows)
@@ -73,6 +76,19 @@ static void least_loaded(void)
     };
     policy_state_t state = {0, 1};
     CHOICES(&policy_least_loaded, &state, table);
+}
+
+static void large_inputs_are_worth_a_wait(void)
+{
+    static const struct {
+        const char *state;
+        uint32_t choice;
+    } table[] = {{"0/9@50000! 1/9@50000!", 1}, {"0/9@50000! 4/9@50000!", 0}, {"0/9@50000! 9/9@50000!", 0}};
+    policy_state_t state = {0, 1};
+    load_t loads[2];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        EQUAL(policy_least_loaded.choose(&state, loads, parse(table[i].state, loads), (warm_t){1, 100000000}),
+              table[i].choice);
 }
 
 static void round_robin(void)
@@ -164,7 +180,8 @@ static void room_is_found_and_kept_to(void)
                                     .awake = next_random(&random) % 2};
                 open += has_room(&loads[i]);
             }
-            uint32_t choice = policy->choose(&state, loads, workers, (uint32_t)(next_random(&random) % 40));
+            uint32_t choice = policy->choose(&state, loads, workers,
+                                             (warm_t){(uint32_t)(next_random(&random) % 40), next_random(&random) % 2});
             CHECK(open ? choice < workers && has_room(&loads[choice]) : choice == NO_CHOICE);
         }
     }
@@ -180,7 +197,7 @@ static void random_does_not_look_at_all(void)
     for (uint32_t i = 0; i < WORKERS; i++)
         loads[i].window = 2;
     for (uint32_t i = 0; i < TASKS; i++) {
-        uint32_t choice = policy_random.choose(&state, loads, WORKERS, NO_CHOICE);
+        uint32_t choice = policy_random.choose(&state, loads, WORKERS, nowhere);
         CHECK(choice < WORKERS && has_room(&loads[choice]));
     }
     free(loads);
@@ -193,14 +210,14 @@ static void random_is_even_and_keeps_to_those_with_room(void)
     policy_state_t state = {0, UINT64_C(0x9e3779b97f4a7c15)};
     uint32_t workers = parse("0/2 2/2 1/2 0/0 5/9", loads), taken[8] = {0};
     for (int i = 0; i < DRAWS; i++)
-        taken[policy_random.choose(&state, loads, workers, NO_CHOICE)]++;
+        taken[policy_random.choose(&state, loads, workers, nowhere)]++;
     EQUAL(taken[0] + taken[2] + taken[4], DRAWS);
     double chi = 0, wanted = DRAWS / 3.0;
     for (int i = 0; i < 5; i += 2)
         chi += (taken[i] - wanted) * (taken[i] - wanted) / wanted;
     CHECK(chi < 13.8);
-    EQUAL(policy_random.choose(&state, loads, parse("2/2 0/0", loads), NO_CHOICE), NO_CHOICE);
-    EQUAL(policy_random.choose(&state, loads, 0, NO_CHOICE), NO_CHOICE);
+    EQUAL(policy_random.choose(&state, loads, parse("2/2 0/0", loads), nowhere), NO_CHOICE);
+    EQUAL(policy_random.choose(&state, loads, 0, nowhere), NO_CHOICE);
 }
 
 static void names(void)
@@ -212,6 +229,6 @@ static void names(void)
     CHECK(!policy_named("nonsense") && !policy_named(""));
 }
 
-MAIN(TEST(least_loaded), TEST(round_robin), TEST(random_is_even_and_keeps_to_those_with_room),
-     TEST(random_does_not_look_at_all), TEST(work_stealing), TEST(stealing), TEST(stuck),
-     TEST(room_is_found_and_kept_to), TEST(names))
+MAIN(TEST(least_loaded), TEST(large_inputs_are_worth_a_wait), TEST(round_robin),
+     TEST(random_is_even_and_keeps_to_those_with_room), TEST(random_does_not_look_at_all), TEST(work_stealing),
+     TEST(stealing), TEST(stuck), TEST(room_is_found_and_kept_to), TEST(names))

@@ -59,7 +59,7 @@ def there(encoded: Encoded) -> Any:
 def test_small_values_travel_by_themselves(keeper: proxies.Keeper) -> None:
     encoded = payload.encode(b"x" * 5000)
     assert keeper.put(encoded) == (encoded, None)
-    assert keeper.outside.put(encoded, kept=True) is encoded
+    assert keeper.outside.put(encoded, kept=True) == (encoded, 0)
     assert not stored(keeper)
 
 
@@ -93,7 +93,8 @@ def test_stop_while_arguments_are_put(keeper: proxies.Keeper, monkeypatch: pytes
 
 def test_a_result_is_read_when_it_is_asked_for(keeper: proxies.Keeper) -> None:
     array = numpy.arange(100_000)
-    reference = keeper.outside.put(payload.encode(array), kept=True)
+    reference, stays = keeper.outside.put(payload.encode(array), kept=True)
+    assert not stays  # all get it alike
     assert payload.BUFFER_MIN <= reference.size < 2 * payload.BUFFER_MIN
     assert (there(reference) == array).all()
     kept = decoded(reference)
@@ -106,7 +107,7 @@ def test_a_result_is_read_when_it_is_asked_for(keeper: proxies.Keeper) -> None:
 
 def test_results_of_a_chunk_go_when_they_were_read(keeper: proxies.Keeper) -> None:
     values = [numpy.full(10_000, i) for i in range(3)]
-    reference = keeper.outside.put(payload.encode((0, values, {})), kept=False)
+    reference, _ = keeper.outside.put(payload.encode((0, values, {})), kept=False)
     _, found, _ = decoded(reference)
     assert len(stored(keeper)) == 1
     _, again, _ = decoded(reference)  # an interrupt came in between

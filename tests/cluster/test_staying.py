@@ -25,6 +25,7 @@ from tests.support.staying import (
     make_again,
     objects_of_ray,
     sum_of,
+    where_of,
 )
 from tests.support.waiting import until
 
@@ -154,6 +155,19 @@ def test_a_large_value_does_not_wait_for_the_tasks_behind_it(place: Borrowed, ga
     gate.release(2)
     for future in held:
         future.result(SECONDS)
+
+
+def test_tasks_wait_for_the_worker_that_has_a_large_value(dask: Borrowed) -> None:
+    """The other worker has nothing to do, but to bring it there takes longer than what is before them."""
+    ex = dask.executor
+    value = ex.submit(make, 1, 8 * ENDS_PACK)
+    for _ in range(8):  # how long one takes is known then
+        ex.submit(where_of, value).result(SECONDS)
+    for _ in range(10):  # a busy machine may take as long for two as for that
+        found = [future.result(SECONDS) for future in [ex.submit(where_of, value) for _ in range(3)]]
+        if all(there == here for there, here in found):
+            break
+    assert all(there == here for there, here in found)
 
 
 def test_small_results_and_those_of_maps_travel(place: Borrowed) -> None:

@@ -37,6 +37,11 @@ def sum_of(value: Value) -> tuple[int, int, int]:
     return int(value[1].sum(dtype="int64")), value[0], os.getpid()
 
 
+def where_of(made: Value) -> tuple[int, int]:
+    """Return the processes in which a value was made, and is used."""
+    return made[0], os.getpid()
+
+
 def last_of(value: Value) -> int:
     return int(value[1][-1])
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 PROTOCOL = 1
 PACKED = struct.Struct("=IIQIIIIQQ")  # kind, function, ticket, count, inputs, alone, 0, at, size
 OUTCOME = struct.Struct(
-    "=IIIIQQQQQ"
-)  # kind, status, failures, marks, ticket, size, received, started, finished
+    "=IIIIQQQQQQ"
+)  # kind, status, failures, marks, ticket, size, received, started, finished, stays
 INPUT = struct.Struct("=QQ")  # status, size
 PAGE = struct.Struct("=QQQ")  # what runs: ticket, element, since when
 TASK, FUNCTION, CONTROL = 1, 2, 3  # kinds, as CSCHED_ has them

@@ -43,7 +43,7 @@ class Taken:
         n = int(nogil.csched_lane_oldest(self._handle, count, tickets))
         now = time.monotonic_ns()
         rows = b"".join(
-            pack.OUTCOME.pack(pack.TASK, pack.ERROR, 1, 0, tickets[i], len(failed), now, now, now)
+            pack.OUTCOME.pack(pack.TASK, pack.ERROR, 1, 0, tickets[i], len(failed), now, now, now, 0)
             for i in range(n)
         )
         self._publish(n, rows, 0, failed * n, 0)

@@ -34,6 +34,7 @@ class Inputs(list[Future]):
 
     held: list[Any] | None = None
     warm: int | None = None
+    stays = 0  # bytes that other workers than that one have to fetch from it
     over: list[int] | None = None
     shares: set[int] | None = None
     needs = 0  # one number for all of them
@@ -53,7 +54,7 @@ class Inputs(list[Future]):
         self.clear()
         self.places = None
         self.held = self.warm = self.over = self.shares = None
-        self.needs = 0
+        self.needs = self.stays = 0
 
 
 class FailedInput(Exception):
@@ -249,8 +250,8 @@ def _place(owner: FutureOwner, sharing: Sharing, future: Any, inputs: Inputs) ->
         views.keep_those_of(future._result)  # the look at the arguments has seen the future in its place
         return payload.same, (future._result,)
     _hold(kept, inputs)
-    if inputs.warm is None:
-        inputs.warm = kept.lane
+    if inputs.warm is None or kept.stays > inputs.stays:
+        inputs.warm, inputs.stays = kept.lane, kept.stays
     reduction: tuple[Any, tuple[Any, ...]] = kept.reduced()
     return reduction
 

@@ -255,7 +255,7 @@ class Sender:
         form.inputs = tickets
         form.input_count = len(inputs)
         form.beside = inputs.needs
-        form.warm = 0 if inputs.warm is None else inputs.warm + 1
+        form.warm, form.stays = 0 if inputs.warm is None else inputs.warm + 1, inputs.stays
         form.count = 1
         form.priority = options.priority
         if isinstance(options.retries, Retry):

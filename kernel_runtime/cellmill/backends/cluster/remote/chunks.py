@@ -25,7 +25,7 @@ class Runner(Protocol):
     page: Any
     stopped: set[int]
 
-    def packed(self, encoded: Any, *, kept: bool, task: str = "") -> bytes: ...
+    def packed(self, encoded: Any, *, kept: bool, task: str = "") -> tuple[bytes, int]: ...
 
 
 def run_chunk(
@@ -47,13 +47,13 @@ def run_chunk(
     finished = clocks.now()
     watched.look(looked_at)
     runner.element = 0
-    data = runner.packed(outcomes.encode(name), kept=False)  # values that cannot be pickled become errors
+    data, _ = runner.packed(outcomes.encode(name), kept=False)  # values that cannot be pickled become errors
     if len(marks) > 1:
         data = b"".join((marks.tobytes(), data))
     else:
         del marks[:]
     size = len(data) - len(marks) * marks.itemsize
-    return TASK, VALUE, len(outcomes.errors), len(marks), ticket, size, received, started, finished, data
+    return TASK, VALUE, len(outcomes.errors), len(marks), ticket, size, received, started, finished, 0, data
 
 
 def _elements(

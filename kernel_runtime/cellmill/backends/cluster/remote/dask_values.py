@@ -25,6 +25,10 @@ class DaskKey(NamedTuple):
     worker: str
     task: str
 
+    def to_fetch(self, size: int) -> int:
+        """Return how many bytes of such a value a worker has to fetch that did not make it."""
+        return size
+
     def lost(self, size: int) -> WorkerLostError:
         """Return the error of one who asks for the value in vain."""
         return WorkerLostError(

@@ -219,11 +219,13 @@ class RemoteRunner:
                 self.ticket = 0
                 args = kwargs = None
                 failed = encode_error(error, self.known.name(number, function))
-                results.append((TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed))
+                results.append(
+                    (TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, 0, failed)
+                )
             else:
                 args = kwargs = None
                 if value is None:
-                    results.append((TASK, NONE, 0, 0, ticket, 0, received, started, finished, None))
+                    results.append((TASK, NONE, 0, 0, ticket, 0, received, started, finished, 0, None))
                 else:
                     box, value = [value], None
                     name = self.known.name(number, function)
@@ -252,6 +254,7 @@ class RemoteRunner:
         """Pack the value in a box, which is let go of: memory that nothing else refers to need not be copied."""
         value = box.pop()
         data: Any = payload.encode_simple(value)
+        stays = 0
         if data is None:
             try:
                 try:
@@ -259,21 +262,23 @@ class RemoteRunner:
                 except BaseException as error:
                     encoded = encode_rest(name, value, error)
                 value = None
-                data = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
+                data, stays = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
             except PayloadError as error:
                 failed = encode_error(error, name)
-                return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, failed
-        return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, data
+                return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, 0, failed
+        return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, stays, data
 
-    def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> bytes:
-        """A result as it goes back; one that is large stays here, or in a store, and a reference goes."""
+    def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> tuple[bytes, int]:
+        """Return a result as it goes back, and how many bytes of it other workers have to fetch from this one: a large
+        one stays here, or in a store, and a reference goes.
+        """
         work = self._work
         if self.outside is None or work is None or work.given_up:
-            return joined(encoded)
-        sent = self.outside.put(encoded, kept, task)
+            return joined(encoded), 0
+        sent, stays = self.outside.put(encoded, kept, task)
         if kept and sent is not encoded and encoded.size >= ENDS_PACK:
             work.end = 0
-        return joined(sent)
+        return joined(sent), stays
 
     def _other(self, kind: int, number: int, body: memoryview, work: Work) -> bool:
         """Heed a word; False: it changes what tasks find, which is done between stretches."""
@@ -292,7 +297,7 @@ class RemoteRunner:
             except BaseException as error:
                 encoded = payload.encode((False, encode_error(error, "run_on_workers")))
             data = joined(encoded)
-            work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, data))
+            work.results.append((pack.CONTROL, VALUE, number, 0, 0, len(data), 0, 0, 0, 0, data))
         return True
 
     def _heed(self) -> None:
@@ -322,13 +327,15 @@ class RemoteRunner:
         if own is not None and own.imported and self._imports_told != (own, len(own.imported)):
             self._imports_told = own, len(own.imported)
             data = pickle.dumps((False, list(own.imported.values())))
-            work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, data))
+            work.results.append((pack.CONTROL, VALUE, IMPORTS, 0, 0, len(data), 0, 0, 0, 0, data))
 
     def _tell_change(self, function: str, variables: tuple[str, ...], arguments: bool) -> None:
         """A task has changed what stays here: ahead of its result."""
         data = pickle.dumps((function, variables, arguments))
         if self._work is not None:
-            self._work.results.append((pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, data))
+            self._work.results.append(
+                (pack.CONTROL, VALUE, watched.CHANGES, 0, 0, len(data), 0, 0, 0, 0, data)
+            )
 
     # -- beside the pack
 

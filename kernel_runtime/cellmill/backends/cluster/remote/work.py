@@ -31,8 +31,8 @@ class Work:
     def reply(self, frames: list[bytes]) -> bytes:
         """Encode the outcomes so far."""
         join, results = OUTCOME.pack, self.results[:]  # it may grow meanwhile
-        records = b"".join([join(*result[:9]) for result in results])
-        data = [result[9] for result in results if result[9] is not None]
+        records = b"".join([join(*result[:10]) for result in results])
+        data = [result[10] for result in results if result[10] is not None]
         tasks = sum(result[0] == TASK for result in results)
         return pack.encode_reply(records, tasks, frames, data, self.begun, clocks.now())
 
@@ -42,7 +42,7 @@ _INTERRUPTED = encode_error(KeyboardInterrupt(), "?")
 
 def interrupted(ticket: int, now: int) -> tuple[Any, ...]:
     """The outcome of a task that ended by KeyboardInterrupt."""
-    return TASK, ERROR, 1, 0, ticket, len(_INTERRUPTED), now, now, now, _INTERRUPTED
+    return TASK, ERROR, 1, 0, ticket, len(_INTERRUPTED), now, now, now, 0, _INTERRUPTED
 
 
 def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:

@@ -54,15 +54,18 @@ class Outside:
     folder: str | None = None  # private to the kernel's process
     results_only: bool = False  # of single calls: arguments, and what a map returns, travel in messages
 
-    def put(self, encoded: Encoded, kept: bool, task: str = "") -> Encoded:
-        """Store a large payload and return a reference to it; return a smaller one as it is.
+    def put(self, encoded: Encoded, kept: bool, task: str = "") -> tuple[Encoded, int]:
+        """Store a large payload and return a reference to it, and how many bytes of it other workers have to fetch from
+        this one; return a smaller one as it is.
 
         ``kept``: a single result, which the kernel need not read. ``task``: that made it, for people.
         """
         if not self.policy(encoded.size) or (self.results_only and not kept):
-            return encoded
+            return encoded, 0
         key = stores.put(stores.connector(self.source), encoded, self.token, task)
-        return encoded if key is None else self.reference(key, encoded.content, kept)
+        if key is None:
+            return encoded, 0
+        return self.reference(key, encoded.content, kept), stores.to_fetch(key, encoded.size)
 
     def reference(self, key: Any, size: int, kept: bool) -> Encoded:
         found = _Reference(_found if kept else _taken, (self.token, self.source, key, size))
@@ -234,9 +237,11 @@ class Lease:
 
 
 class Kept(Lease):
-    """The result of a call, not asked for yet. ``lane``: the worker that made it, in the scheduler's count."""
+    """The result of a call, not asked for yet. ``lane``: the worker that made it, in the scheduler's count; ``stays``:
+    how many bytes other workers have to fetch from that one.
+    """
 
-    __slots__ = ("_lock", "_source", "_value", "error", "lane")
+    __slots__ = ("_lock", "_source", "_value", "error", "lane", "stays")
 
     def __init__(self, keeper: Keeper, source: Source, key: Any, size: int) -> None:
         super().__init__(keeper, key, size)
@@ -244,6 +249,7 @@ class Kept(Lease):
         self._value: Any = _UNREAD
         self._lock = threading.Lock()
         self.lane: int | None = None
+        self.stays = stores.to_fetch(key, size)
         self.error: BaseException | None = None  # why the value cannot be had any more
         keeper.unread.add(self)
 

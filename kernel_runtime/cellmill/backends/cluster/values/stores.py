@@ -249,6 +249,11 @@ def read(source: Source, key: Any, size: int) -> Any:
     return payload.decode_own(view, own)
 
 
+def to_fetch(key: Any, size: int) -> int:
+    """Return how many bytes of a value a worker has to fetch that did not make it; 0 where all get it alike."""
+    return key.to_fetch(size) if hasattr(key, "to_fetch") else 0
+
+
 def sweep(made: Any, token: bytes) -> None:
     """Evict what has no owner, where a store can be asked for it."""
     if hasattr(made, "sweep"):

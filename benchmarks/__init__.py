@@ -29,6 +29,7 @@ OWN = {
     "dask-workers": "How do Dask graphs go on 1 to 128 workers, where tasks do nothing and where they sleep?",
     "parsl-apps": "How many no-op apps per second does Parsl run with Cellmill beneath, and with its own executors?",
     "parsl-time": "Where does the time of a Parsl app go, by stage and by thread?",
+    "taps": "How long do the apps of TaPS take with Cellmill beneath, and with the executors that TaPS has?",
     "memo-hits": "How long does it take to find a result that is kept, beside joblib.Memory and Parsl's memoisation?",
     "checkpoints": "What does it cost to keep the results of a map as they come, so that it goes on after any death?",
     "records": "What does it cost to record runs, and how large and how quick to open is a record of many tasks?",

@@ -28,6 +28,7 @@ SIZES = {
     "graphs": {"tasks": 40, "durations_us": [500], "threads": [2], "rounds": 1, "graph_threads": 2},
     "queues": {"workers": [3], "seconds": 0.01, "most": 400, "uneven_tasks": 40},
     "advice": {"times": 1, "runs": ["two tasks on two workers"]},
+    "taps": {"matrix": 40, "block": 20, "files": 2, "words": 50, "start": 4, "rounds": 1, "batch": 1},
     "joblib-calls": {"calls": 40, "alone": 20, "few": 4, "arrays": 2, "rounds": 1},
     "dask-workers": {"merge": 20, "answering": [1, 2], "milliseconds": [1], "sleeping": [2]},
     "parsl-time": {"apps": 20, "alone": 3},
@@ -134,6 +135,14 @@ def test_graphs(tmp_path: Path) -> None:
         "graphs",
         _TINY.promised("graphs", {"cellmill", "thread-pool"}),
     )
+
+
+def test_taps(tmp_path: Path) -> None:
+    benchmark = benchmarks.load("taps")
+    if benchmark.missing("cellmill"):
+        pytest.skip(str(benchmark.missing("cellmill")))
+    found = _TINY.ran("taps", tmp_path)
+    _TINY.check(found, "taps", _TINY.promised("taps", set(benchmark.runtimes)))
 
 
 EVERY = benchmarks.load("queues").runtimes

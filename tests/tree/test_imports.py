@@ -164,6 +164,7 @@ LAYERS = [
         "joblib",
         "pool",
         "sweeping",
+        "taps",
         "views.comm",
         "views.subscribers",
         "views.publisher",

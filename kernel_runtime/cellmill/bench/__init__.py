@@ -41,6 +41,7 @@ IN_A_CHECKOUT = (
     "watching",
     "speedup",
     "joblib-calls",
+    "taps",
     "dask-graphs",
     "dask-workers",
     "parsl-apps",

@@ -15,7 +15,8 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-LONG_SECONDS = 1.0  # of a pack, from which on there is a worker to spare
+from . import LONG_SECONDS
+
 _OVER = ("closed", "failed")  # of a nanny
 
 

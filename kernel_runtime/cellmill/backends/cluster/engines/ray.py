@@ -45,7 +45,7 @@ class RayEngine:
     name = "ray"
     refills = True
     keeps = False
-    spares = 0
+    spares = 0  # an own Ray has one while tasks are long
 
     def __init__(
         self,
@@ -115,6 +115,7 @@ class RayEngine:
             if self._closed:
                 return
             self._life += 1
+            self.spares = 0
             self._link = Link(self._hear, self._over)
             self._link.wire.send(("open", self.address, self._workers, self._init, self._actor))
 
@@ -139,6 +140,8 @@ class RayEngine:
             key = (self._life, number)
             self._actors.discard(key)
             self._lanes.gone(key, reason)
+        elif verb == "spares":
+            self.spares = int(rest[0])
         elif verb == "note":
             notices.warn(f"Ray: {rest[0]}")
         elif verb == "answered":

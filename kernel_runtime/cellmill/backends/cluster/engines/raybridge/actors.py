@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .. import LONG_SECONDS
 from . import head, trouble
 from .actor import GROUPS, THREADS, PackActor, process_space, wrap
 from .kept import KeptObjects
@@ -34,6 +35,7 @@ class Actor:
     pid: int = 0  # in this machine's process space; 0: not up, or elsewhere
     up: bool = False
     packs: int = 0
+    since: float = 0.0  # when the oldest of these was sent, or the one before it was over
     measured: bool = False  # it was asked what it uses, and has not answered yet
 
 
@@ -60,6 +62,7 @@ class Actors:
         self._actors: dict[int, Actor] = {}
         self._next = 0
         self._wanted = 0
+        self._spares = 0  # beyond these: a process that is ended takes seconds to be replaced
         self._opened = False
         self._began = time.monotonic()
         self._failed_starts = 0
@@ -96,7 +99,7 @@ class Actors:
 
     def _missing(self) -> bool:
         with self._lock:
-            return len(self._actors) < self._wanted and not self._closing
+            return len(self._actors) < self._wanted + self._spares and not self._closing
 
     def _make(self) -> None:
         key = self._next
@@ -138,6 +141,10 @@ class Actors:
         with self._lock:
             if self._actors.pop(key, None) is None or self._closing:
                 return
+            if self._spares and len(self._actors) >= self._wanted:
+                self._spares = 0
+                self._wire.send(("spares", 0))
+                return
             self._failed_starts += 1
             text = trouble.not_made(error, "the local Ray" if self._own else "the Ray cluster")
             if not trouble.is_missing(str(error)) and self._failed_starts < MOST_FAILED:
@@ -171,6 +178,8 @@ class Actors:
             if one is None:
                 return
             one.packs += 1
+            if one.packs == 1:
+                one.since = time.monotonic()
         try:
             if self._client:
                 reply, kept = one.handle.run.remote(wrap(buffers, copied=True)), None
@@ -204,6 +213,7 @@ class Actors:
             one = self._actors.get(key)
             if one is not None:
                 one.packs -= 1
+                one.since = time.monotonic()
                 self._wire.send(what, buffers or ())
 
     def tell(self, key: int, message: bytes) -> None:
@@ -260,21 +270,22 @@ class Actors:
             self._ray.kill(one.handle, no_restart=True)
 
     def resize(self, workers: int, first: list[int]) -> None:
-        """So many from now on; of those that are too many these go first, then the idle ones."""
+        """So many from now on, and the one to spare; of those that are too many these go first, then the idle ones."""
         with self._lock:
             self._wanted = workers
             self._noted = 0
             in_order = sorted(self._actors, key=lambda key: (key not in first, self._actors[key].packs, -key))
-            spare = in_order[: max(0, len(self._actors) - workers)]
-        for key in spare:
+            surplus = in_order[: max(0, len(self._actors) - workers - self._spares)]
+        for key in surplus:
             self.kill(key, "it is not wanted any more")
         self.fill()
 
     # -- the course of time
 
     def look(self) -> None:
-        """Say what does not come."""
+        """Say what does not come, and have an actor to spare where tasks are long."""
         now = time.monotonic()
+        self._spare_one(now)
         with self._lock:
             late = [one for one in self._actors.values() if not one.up and now - one.born > NOTE_SECONDS]
             up = sum(one.up for one in self._actors.values())
@@ -284,7 +295,7 @@ class Actors:
                 f"no worker has started within {OPEN_SECONDS:.0f} s{self._room()}. End what uses them, ask for fewer "
                 'with actor={"num_cpus": 0.5}, or make the cluster larger.',
             )
-        elif late and self._opened and self._noted != len(late):
+        elif late and up < self._wanted and self._opened and self._noted != len(late):
             self._noted = len(late)
             self._wire.send(
                 (
@@ -292,6 +303,18 @@ class Actors:
                     f"{up} of {self._wanted} workers run{self._room()}. The others join when there is room.",
                 )
             )
+
+    def _spare_one(self, now: float) -> None:
+        """A task that does not hear that it is stopped takes its process with it: the spare one takes its place. In a
+        borrowed cluster it would take what others may use.
+        """
+        with self._lock:
+            long = any(one.packs and now - one.since >= LONG_SECONDS for one in self._actors.values())
+            if not self._own or self._spares or not long:
+                return
+            self._spares = 1
+            self._wire.send(("spares", 1))
+        self.fill()
 
     def _room(self) -> str:
         if self._own:

@@ -4,8 +4,8 @@ Messages from the kernel: (open, address, workers, init, actor), (send, key, pac
 buffers, (tell, key), (ask, key, number) and (measure,) with one, (kill, key, reason), (resize, workers, first),
 (release, name), (fetch, number, name, index), (close,). To the kernel: (opened, actors), (reached, dashboard,
 cluster), (came, key, label, host, pid), (gone, key, reason), (replied, pack, single) with buffers, (failed, pack,
-text), (answered, number, good, value), (measured, key, value), (fetched, number) with buffers or none, (broken,
-text), (note, text).
+text), (answered, number, good, value), (measured, key, value), (fetched, number) with buffers or none, (spares,
+count), (broken, text), (note, text).
 
 The main thread obeys, one receives, and Ray's own call back. The main one lives as long as the process: the
 system ends Ray's servers with the thread that started them.

@@ -311,7 +311,7 @@ def test_changes_by_tasks_are_said_before_the_result(
     ex: Executor, cell: Cell, kind: str, mapped: bool
 ) -> None:
     define, body, variable = CHANGES[kind]
-    # of other content and name than in other tests: what tasks change is told once by each worker, and once of a name
+    # of other content and name than in other tests: what tasks change is told once by each worker
     name = f"changing_{uuid.uuid4().hex}"
     function = cell(f"{define}\ndef {name}(x):\n    {body.replace('changing', name)}")[name]
     words = f"tasks of {name} change {variable}. The change stays in the worker"
@@ -328,6 +328,20 @@ def test_changes_by_tasks_are_said_before_the_result(
         called()
     with nothing_told():  # it is said once
         assert len(list(ex.map(function, range(10)))) == 10
+
+
+@elsewhere
+def test_a_function_that_is_defined_anew_is_told_of_anew(ex: Executor, cell: Cell) -> None:
+    """A cell that was edited, and whose tasks still change what they did."""
+    name, rows = f"appending_{uuid.uuid4().hex}", "rows = []\n"
+    words = f"tasks of {name} change rows. The change stays"
+    for number in range(2):
+        with pytest.warns(RuntimeWarning, match=words):
+            function = cell(f"{rows}def {name}(x):\n    rows.append(x)\n    return x + {number}")[name]
+            assert list(ex.map(function, range(3))) == [x + number for x in range(3)]
+    with nothing_told():  # it is what the cell before was
+        function = cell(f"{rows}def {name}(x):\n    rows.append(x)\n    return x + 1")[name]
+        assert list(ex.map(function, range(3))) == [1, 2, 3]
 
 
 CACHES = {

@@ -1,4 +1,8 @@
-"""Notices to the user: a warning at a line of theirs, once for each thing that it is about."""
+"""Notices to the user: a warning at a line of theirs, once for each thing that it is about.
+
+A function that is defined anew with other code is another thing: a cell that was edited, and still does what it was warned
+of, is warned again.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,12 @@ from ..errors import OWN_FOLDER
 MOST_LINES = 3  # of what a function changes, with their text
 MOST_TEXT = 60
 
-_given: set[Any] = set()
+_given: dict[Any, set[types.CodeType | None]] = {}  # by key: of which definitions it was said
 
 
 def give(key: Any, text: str, function: Any = None) -> None:
-    """Warn once for each ``key``, see `warn`."""
-    if key not in _given:
-        _given.add(key)
+    """Warn once for each ``key`` and definition of the function, see `warn`."""
+    if is_new(key, function):
         warn(text, function)
 
 
@@ -36,10 +39,11 @@ def warn(text: str, function: Any = None) -> None:
         print(f"cellmill: {text}", file=sys.stderr)
 
 
-def is_new(key: Any) -> bool:
-    """Whether nothing has been said of it; from now on something has."""
-    new = key not in _given
-    _given.add(key)
+def is_new(key: Any, function: Any = None) -> bool:
+    """Whether nothing has been said of it, with this definition of the function; from now on something has."""
+    code, said = _code_of(function), _given.setdefault(key, set())
+    new = code not in said if code is not None else not said
+    said.add(code)
     return new
 
 
@@ -80,10 +84,18 @@ def _short(text: str) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
 
 
-def _place(function: Any) -> tuple[str, int]:
+def _code_of(function: Any) -> types.CodeType | None:
+    """Return the code of a function of the user's, which is equal where the same text was run again."""
     function = getattr(function, "__wrapped__", function)
     if type(function) is types.FunctionType and not function.__code__.co_filename.startswith(OWN_FOLDER):
-        return function.__code__.co_filename, function.__code__.co_firstlineno
+        return function.__code__
+    return None
+
+
+def _place(function: Any) -> tuple[str, int]:
+    code = _code_of(function)
+    if code is not None:
+        return code.co_filename, code.co_firstlineno
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OWN_FOLDER):
         frame = frame.f_back

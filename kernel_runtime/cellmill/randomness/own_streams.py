@@ -99,7 +99,7 @@ class _Seeds:
 
     def _met_given(self, kind: type, value: Any, name: str, function: Any) -> None:
         if kind is types.FunctionType:
-            self._note(name, drawn_by(value), value)
+            self._note(name, drawn_by(value), function)
         elif of_users(kind):
             names = {each for code, _ in _codes(function) for each in code.co_names}
             methods = _methods_of(kind, names)

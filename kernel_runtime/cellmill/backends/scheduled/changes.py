@@ -24,7 +24,7 @@ def hear(data: bytes, named: Callable[[str], Any]) -> None:
     if streams:
         own_streams.drew(name.removesuffix(".__call__"), streams, named(name))
         variables = [variable for variable in variables if variable not in STREAM_SHOWN.values()]
-    new = [variable for variable in variables if notices.is_new((name, variable))]
+    new = [variable for variable in variables if notices.is_new((name, variable), named(name))]
     if FIGURES in new:
         new.remove(FIGURES)
         notices.warn(
@@ -42,8 +42,8 @@ def _of_arguments(name: str, changed: tuple[str, ...], function: Any) -> None:
     plain = getattr(function, "__wrapped__", function)
     editable = type(plain) is types.FunctionType  # not a method, nor a function of C
     shown = changed_arguments(plain) if editable else {}
-    said = () if notices.is_new((name, *shown)) else shown.keys()  # at its definition
-    new = [each for each in changed if each not in said and notices.is_new((name, "argument", each))]
+    said = () if notices.is_new((name, *shown), plain) else shown.keys()  # at its definition
+    new = [each for each in changed if each not in said and notices.is_new((name, "argument", each), plain)]
     if new:
         found = {each: shown[each] for each in new if each in shown}
         notices.warn(notices.works_on_copies(name, new, found, editable=editable), function)

@@ -336,9 +336,10 @@ def test_a_function_that_is_defined_anew_is_told_of_anew(ex: Executor, cell: Cel
     name, rows = f"appending_{uuid.uuid4().hex}", "rows = []\n"
     words = f"tasks of {name} change rows. The change stays"
     for number in range(2):
+        function = cell(f"{rows}def {name}(x):\n    rows.append(x)\n    return x + {number}")[name]
         with pytest.warns(RuntimeWarning, match=words):
-            function = cell(f"{rows}def {name}(x):\n    rows.append(x)\n    return x + {number}")[name]
-            assert list(ex.map(function, range(3))) == [x + number for x in range(3)]
+            found = list(ex.map(function, range(3)))
+        assert found == [x + number for x in range(3)]
     with nothing_told():  # it is what the cell before was
         function = cell(f"{rows}def {name}(x):\n    rows.append(x)\n    return x + 1")[name]
         assert list(ex.map(function, range(3))) == [1, 2, 3]

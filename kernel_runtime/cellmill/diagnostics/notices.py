@@ -1,7 +1,7 @@
 """Notices to the user: a warning at a line of theirs, once for each thing that it is about.
 
-A function that is defined anew with other code is another thing: a cell that was edited, and still does what it was warned
-of, is warned again.
+A function that is defined anew with other code is another thing: a cell that was edited, and still does what it was
+warned of, is warned again.
 """
 
 from __future__ import annotations

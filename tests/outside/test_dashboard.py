@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 from bokeh.util.token import generate_jwt_token
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from prometheus_client.parser import text_string_to_metric_families
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
@@ -194,7 +194,7 @@ def test_the_page_says_how_shows_what_runs_and_its_buttons_act(
         page.locator("tr", has_text="hold").get_by_text(
             "over", exact=True
         ).wait_for()  # the table is of now, too
-        assert page.get_by_role("button", name="Cancel the run").is_disabled()
+        expect(page.get_by_role("button", name="Cancel the run")).to_be_disabled(timeout=1000 * SECONDS)
         assert kernel.stats()["cancelled"] == 30
     second = watched(HOLDS)
     choice = page.get_by_label("Kernel or script")

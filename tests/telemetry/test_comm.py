@@ -165,7 +165,9 @@ def test_loading_says_hello_opens_nothing_and_a_view_is_answered(kernel: Blockin
     opened = kernel.session.msg("comm_open", content)
     kernel.shell_channel.send(opened)
     answers = [m for m in finish(kernel, opened["header"]["msg_id"]) if m["msg_type"] == "comm_msg"]
-    assert [m["content"]["data"]["kind"] for m in answers] == ["hello"]
+    kinds = [m["content"]["data"]["kind"] for m in answers]
+    assert kinds[:1] == ["hello"]
+    assert set(kinds[1:]) <= {"snapshot"}  # on a slow machine the first one comes as soon
     assert {m["content"]["comm_id"] for m in answers} == {"view"}
     finish(kernel, kernel.execute("%unload_ext cellmill"))
     assert listed() == 0

@@ -131,7 +131,7 @@ def test_a_chain_and_a_diamond(place: Borrowed) -> None:
     assert passed.bytes < BYTES // 2
 
 
-@pytest.mark.parametrize("size", [BYTES, ENDS_PACK])
+@pytest.mark.parametrize("size", [300_000, BYTES, ENDS_PACK])  # the first one travels in the reply
 def test_each_task_has_a_value_of_its_own(place: Borrowed, size: int) -> None:
     """What a task changes, neither another one nor the caller sees; nor what the maker changes later."""
     ex = place.executor

@@ -25,7 +25,7 @@ class Runner(Protocol):
     page: Any
     stopped: set[int]
 
-    def packed(self, encoded: Any, *, kept: bool, task: str = "") -> tuple[bytes, int]: ...
+    def packed(self, encoded: Any, *, kept: bool, task: str = "") -> tuple[list[Any], int, int]: ...
 
 
 def run_chunk(
@@ -47,12 +47,12 @@ def run_chunk(
     finished = clocks.now()
     watched.look(looked_at)
     runner.element = 0
-    data, _ = runner.packed(outcomes.encode(name), kept=False)  # values that cannot be pickled become errors
+    # values that cannot be pickled become errors
+    data, size, _ = runner.packed(outcomes.encode(name), kept=False)
     if len(marks) > 1:
-        data = b"".join((marks.tobytes(), data))
+        data.insert(0, marks.tobytes())
     else:
         del marks[:]
-    size = len(data) - len(marks) * marks.itemsize
     return TASK, VALUE, len(outcomes.errors), len(marks), ticket, size, received, started, finished, 0, data
 
 

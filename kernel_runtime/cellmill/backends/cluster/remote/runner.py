@@ -28,7 +28,7 @@ from ....worker_process.protocol import IMPORTS
 from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, MODULES, NONE, PACKED, TASK, VALUE
 from ..values.proxies import ENDS_PACK, Outside
-from ..values.stores import joined
+from ..values.stores import joined, left
 from . import kept, measure, modules
 from .aside import take_place, wait_aside
 from .chunks import NO_ELEMENT, run_chunk
@@ -254,7 +254,7 @@ class RemoteRunner:
         """Pack the value in a box, which is let go of: memory that nothing else refers to need not be copied."""
         value = box.pop()
         data: Any = payload.encode_simple(value)
-        stays = 0
+        size, stays = 0 if data is None else len(data), 0
         if data is None:
             try:
                 try:
@@ -262,23 +262,23 @@ class RemoteRunner:
                 except BaseException as error:
                     encoded = encode_rest(name, value, error)
                 value = None
-                data, stays = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
+                data, size, stays = self.packed(encoded, kept=True, task=f"{name} (task #{ticket >> 32})")
             except PayloadError as error:
                 failed = encode_error(error, name)
                 return TASK, ERROR, 1, 0, ticket, len(failed), received, started, finished, 0, failed
-        return TASK, VALUE, 0, 0, ticket, len(data), received, started, finished, stays, data
+        return TASK, VALUE, 0, 0, ticket, size, received, started, finished, stays, data
 
-    def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> tuple[bytes, int]:
-        """Return a result as it goes back, and how many bytes of it other workers have to fetch from this one: a large
-        one stays here, or in a store, and a reference goes.
+    def packed(self, encoded: payload.Encoded, *, kept: bool, task: str = "") -> tuple[list[Any], int, int]:
+        """Return a result as it goes back, in pieces, the bytes of these, and how many bytes other workers have to
+        fetch from this one: a large result stays here, or in a store, and a reference goes.
         """
         work = self._work
         if self.outside is None or work is None or work.given_up:
-            return joined(encoded), 0
+            return left(encoded), encoded.size, 0
         sent, stays = self.outside.put(encoded, kept, task)
         if kept and sent is not encoded and encoded.size >= ENDS_PACK:
             work.end = 0
-        return joined(sent), stays
+        return left(sent), sent.size, stays
 
     def _other(self, kind: int, number: int, body: memoryview, work: Work) -> bool:
         """Heed a word; False: it changes what tasks find, which is done between stretches."""

@@ -32,7 +32,12 @@ class Work:
         """Encode the outcomes so far."""
         join, results = OUTCOME.pack, self.results[:]  # it may grow meanwhile
         records = b"".join([join(*result[:10]) for result in results])
-        data = [result[10] for result in results if result[10] is not None]
+        data: list[Any] = []
+        for result in results:
+            if type(result[10]) is list:
+                data += result[10]
+            elif result[10] is not None:
+                data.append(result[10])
         tasks = sum(result[0] == TASK for result in results)
         return pack.encode_reply(records, tasks, frames, data, self.begun, clocks.now())
 

@@ -75,6 +75,14 @@ def kept(encoded: Encoded) -> bytes | AsLeft:
     return AsLeft(encoded) if encoded.buffers and all(map(is_alone, encoded.buffers)) else joined(encoded)
 
 
+def left(encoded: Encoded) -> list[bytes | memoryview]:
+    """Return what makes a payload, one after another, as it is now: without a copy where only that leads to the memory
+    of its buffers.
+    """
+    alone = encoded.buffers and all(map(is_alone, encoded.buffers))
+    return _pieces(encoded) if alone else [joined(encoded)]
+
+
 def is_alone(view: memoryview) -> bool:
     """Whether nothing but this view of an array leads to its memory, which so stays as it is."""
     owner: Any = view.obj

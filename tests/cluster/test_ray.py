@@ -63,10 +63,16 @@ def answering(ex: Executor) -> set[int]:
     return set()
 
 
-def test_another_actor_stands_in_for_one_that_is_stopped(own: Executor) -> None:
+def begin_and_sleep(begun: str) -> None:
+    Path(begun).touch()
+    time.sleep(1000)
+
+
+def test_another_actor_stands_in_for_one_that_is_stopped(own: Executor, tmp_path: Path) -> None:
     """One that is there by then: a process needs seconds to start."""
     pool = own._backend.pool  # type: ignore[attr-defined]
-    deaf = own.submit(time.sleep, 1000)
+    deaf = own.submit(begin_and_sleep, str(tmp_path / "begun"))
+    wait_until((tmp_path / "begun").exists, "it has begun")
     wait_until(lambda: len(pool.remotes) == 3, "there is one to spare")
     (spare,) = [remote.pid for key, remote in list(pool.remotes.items()) if key not in pool.lanes]
     assert own.stats().workers == len(own.workers()) == 2

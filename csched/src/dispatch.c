@@ -13,7 +13,7 @@
 enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
 enum { REFERENCE_MIN = 4096 }; /* bytes of a lane's result that may stand for one that has stayed there */
 #define FETCH_NS UINT64_C(1024) /* for each KiB, from one lane to another: a gigabyte a second */
-enum { LOOK_AHEAD = 32, MOST_PASSED = 64 };
+enum { LOOK_AHEAD = 32, MOST_PASSED = 64, COUNTED = 256 };
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
 /* The lane that made an input and may have it still. */
@@ -131,14 +131,19 @@ static bool is_at_another_lane(const csched_t *s, warm_t warm, uint32_t index)
     return warm.at != index && warm.at < s->worker_count && s->loads[warm.at].far && s->loads[warm.at].window;
 }
 
-/* Whether a task begins sooner at the lane that has its inputs, behind all that is there, than here with inputs that come
- * from there. */
-static bool waits_for_inputs(csched_t *s, warm_t warm, uint32_t index)
+/* Whether a task begins sooner at the lane that has its inputs, behind all that is there and those that wait for it, of
+ * which it is one from now on, than here with inputs that come from there. */
+static bool waits_for_inputs(csched_t *s, warm_t warm, uint32_t index, uint8_t *waiting)
 {
     if (!warm.fetch_ns || !is_at_another_lane(s, warm, index))
         return false;
-    s->loads[warm.at].running_ns = worker_running_ns(s, warm.at);
-    return work_ns(&s->loads[warm.at]) < work_ns(&s->loads[index]) + warm.fetch_ns;
+    load_t *there = &s->loads[warm.at];
+    there->running_ns = worker_running_ns(s, warm.at);
+    uint64_t ahead = work_ns(there) + waiting[warm.at % COUNTED] * usual_ns(there);
+    if (ahead >= work_ns(&s->loads[index]) + warm.fetch_ns)
+        return false;
+    waiting[warm.at % COUNTED]++;
+    return true;
 }
 
 /* The task for this lane, of the first one's queue: where the inputs of the first one are at another lane, which has no
@@ -156,14 +161,15 @@ static uint32_t look_ahead(csched_t *s, uint32_t first, uint32_t index)
     }
     if (s->passed >= MOST_PASSED)
         return first;
-    uint32_t found = waits_for_inputs(s, warm, index) ? NO_TASK : first, slot = task->next;
+    uint8_t waiting[COUNTED] = {0}; /* for each lane; those with like numbers share one */
+    uint32_t found = waits_for_inputs(s, warm, index, waiting) ? NO_TASK : first, slot = task->next;
     for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task_at(s, slot)->next) {
         warm = warm_at(s, task_at(s, slot));
         if (warm.at == index) {
             found = slot;
             break;
         }
-        if (found == NO_TASK && !waits_for_inputs(s, warm, index))
+        if (found == NO_TASK && !waits_for_inputs(s, warm, index, waiting))
             found = slot;
     }
     s->passed += found != first && found != NO_TASK;

@@ -135,5 +135,27 @@ static void tasks_wait_where_large_inputs_have_stayed(void)
     }
 }
 
-MAIN(TEST(tasks_wait_where_large_inputs_have_stayed), TEST(tasks_go_where_their_inputs_have_stayed),
-     TEST(no_task_is_passed_for_ever))
+/* Of many tasks with one large input only so many wait for it as are sooner run there: others have it brought. */
+static void not_all_wait_for_the_lane_that_has_an_input(void)
+{
+    enum { LARGE = 200 << 20, MANY = 30, USER = 10 };
+    static char reference[REFERENCE];
+    world_t *w = world_open(0);
+    end_t e[2] = {open_lane(w), open_lane(w)};
+    uint64_t maker = submit_at(w, 1, 0, e[1].index + 1, 0);
+    take_tasks(&e[1], 1);
+    for (uint32_t i = 0; i < MANY; i++)
+        submit_at(w, USER + i, maker, 0, 0);
+    answer_staying(&e[1], CSCHED_VALUE, reference, sizeof reference, 0, LARGE);
+    for (uint32_t i = 0; i < 2; i++)
+        w->s->loads[e[i].index].mean_ns = 20000000;
+    csched_poll(w->s, 0);
+    CHECK(info_of(w, e[0].index).held > 0);
+    serve(w, e, 1 + MANY);
+    for (uint32_t i = 0; i < 2; i++)
+        close_lane(w, &e[i]);
+    world_close(w);
+}
+
+MAIN(TEST(tasks_wait_where_large_inputs_have_stayed), TEST(not_all_wait_for_the_lane_that_has_an_input),
+     TEST(tasks_go_where_their_inputs_have_stayed), TEST(no_task_is_passed_for_ever))

@@ -19,15 +19,18 @@ TRIES = 3  # to find a value that moves from worker to worker
 
 
 class DaskKey(NamedTuple):
-    """Names a value. ``task``: that made it; ``worker``: where."""
+    """Names a value. ``task``: that made it; ``worker``: where; ``threads``: of that worker, which all have it."""
 
     name: str
     worker: str
     task: str
+    threads: int
 
     def to_fetch(self, size: int) -> int:
-        """Return how many bytes of such a value a worker has to fetch that did not make it."""
-        return size
+        """Return how many bytes of such a value a thread has to fetch that did not make it, where none of the others
+        has it: tasks would wait for one of several that do.
+        """
+        return size if self.threads == 1 else 0
 
     def lost(self, size: int) -> WorkerLostError:
         """Return the error of one who asks for the value in vain."""
@@ -63,7 +66,7 @@ class DaskValues:
         held = worker, thread_state.key, data, encoded.size, self._client
         if self._left or not sync(worker.loop, _hold, *held):
             return None
-        return DaskKey(name, worker.address, task)
+        return DaskKey(name, worker.address, task, worker.state.nthreads)
 
     def leave(self) -> None:
         """The kernel has gone: what comes now is not kept."""

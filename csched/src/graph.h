@@ -35,7 +35,7 @@ typedef struct { /* a task's inputs; present if one of them is not None, or if t
     uint32_t count;
     uint32_t needs; /* a second function that its worker must have, 0: none */
     uint32_t warm;  /* 1 + the worker that has what its arguments refer to, 0: none known */
-    uint32_t stays_kb; /* of that */
+    uint32_t stays_kb; /* KiB that other workers have to fetch from that one */
     struct {
         blob_t *blob; /* NULL: None, or not available yet */
         uint16_t status;
@@ -59,8 +59,7 @@ typedef struct {
     uint32_t demand; /* resources that it asks for (resources.h); 0: none */
     union {
         uint64_t timeout_ns;
-        uint64_t
-            stays_kb; /* done, with a value: KiB of it that other workers have to fetch from the one that made it */
+        uint64_t stays_kb; /* done, with a value: KiB that other workers have to fetch from its maker */
     };
     union {
         uint64_t not_before; /* until it is done: when it may start */

@@ -234,6 +234,11 @@ typedef struct { /* an outcome from a lane's worker, 64 bytes: keep in step with
     uint64_t stays; /* bytes of its value that other places have to fetch from this one, the result being a reference */
 } csched_outcome_t;
 
+typedef struct { /* a part of what belongs to outcomes; one result may be in several */
+    const void *data;
+    uint64_t size;
+} csched_part_t;
+
 /* errors */
 const char *csched_error_name(int code);
 
@@ -429,10 +434,11 @@ int csched_lane_ready(csched_lane_t *l); /* tasks may come */
  * must wait until no task is outstanding. */
 int csched_lane_take(csched_lane_t *l, uint32_t timeout_ms, uint32_t most, void *data, uint64_t room,
                      csched_packed_t *records, uint32_t record_most, uint64_t *used);
-/* Publishes outcomes for the oldest tasks, in the order in which they were taken. `ahead_ns`: the remote clock's
- * offset. Returns how many were published; fewer than `count`: no room in memory or on disk for the next one. */
-int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes, const void *data,
-                        int64_t ahead_ns);
+/* Publishes outcomes for the oldest tasks, in the order in which they were taken. `data`: what belongs to them, one
+ * after another. `ahead_ns`: the remote clock's offset. Returns how many were published; fewer than `count`: no room in
+ * memory or on disk for the next one. CSCHED_ECORRUPT: less data than the outcomes have. */
+int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes, const csched_part_t *data,
+                        uint32_t parts, int64_t ahead_ns);
 /* The oldest `count` tasks have not run: they go back to the queue. `alone` 1: one of them may have killed the place,
  * so each will be the only task of a pack. */
 int csched_lane_give_back(csched_lane_t *l, uint32_t count, uint32_t alone);

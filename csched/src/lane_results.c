@@ -31,15 +31,53 @@ static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
+/* What belongs to outcomes, from a place in its first part on. */
+typedef struct {
+    const csched_part_t *part;
+    uint32_t left; /* parts */
+    uint64_t at;   /* in the first one */
+} data_t;
+
+/* The next bytes, at most `most`, of one part; *size is 0 at the end. */
+static const uint8_t *next_bytes(data_t *data, uint64_t most, uint64_t *size)
+{
+    while (data->left && data->at == data->part->size) {
+        data->part++;
+        data->left--;
+        data->at = 0;
+    }
+    const uint8_t *found = data->left ? (const uint8_t *)data->part->data + data->at : NULL;
+    *size = data->left ? data->part->size - data->at : 0;
+    if (*size > most)
+        *size = most;
+    data->at += *size;
+    return found;
+}
+
+/* Copies so many bytes; `to` NULL: only passes over them. */
+static int read_bytes(data_t *data, void *to, uint64_t size)
+{
+    for (uint64_t done = 0, n; done < size; done += n) {
+        const uint8_t *from = next_bytes(data, size - done, &n);
+        if (!n)
+            return CSCHED_ECORRUPT;
+        if (to)
+            memcpy((uint8_t *)to + done, from, n);
+    }
+    return CSCHED_OK;
+}
+
 /* Copies bytes into a block of the kernel. */
-static int to_block(csched_t *s, const uint8_t *data, uint64_t size, uint64_t *offset)
+static int to_block(csched_t *s, data_t *data, uint64_t size, uint64_t *offset)
 {
     uint64_t address;
     int rc = csched_block_alloc(s, size, offset, &address);
     if (rc == CSCHED_EFULL || rc == CSCHED_ETOOBIG)
         rc = csched_block_spill(s, size, offset, &address);
-    if (!rc)
-        csched_block_fill(s, *offset, data, size);
+    for (uint64_t done = 0, n; !rc && done < size; done += n) {
+        const uint8_t *from = next_bytes(data, size - done, &n);
+        csched_block_fill(s, *offset + done, from, n);
+    }
     return rc;
 }
 
@@ -60,14 +98,12 @@ static int reserve(csched_lane_t *l, uint64_t bytes, entry_t **entry)
     return rc == CSCHED_EFULL ? CSCHED_ESTOPPED : rc;
 }
 
-static void place_marks(uint64_t *to, const uint8_t *data, const csched_outcome_t *outcome, int64_t ahead,
+static void place_marks(uint64_t *to, data_t data, const csched_outcome_t *outcome, int64_t ahead,
                         const result_entry_t *form)
 {
-    for (uint32_t i = 0; i < outcome->marks; i++) {
-        uint64_t mark;
-        memcpy(&mark, data + i * sizeof mark, sizeof mark);
-        to[i] = between(form->started, mark - (uint64_t)ahead, form->finished);
-    }
+    read_bytes(&data, to, outcome->marks * sizeof *to);
+    for (uint32_t i = 0; i < outcome->marks; i++)
+        to[i] = between(form->started, to[i] - (uint64_t)ahead, form->finished);
     to[outcome->marks] = form->finished;
 }
 
@@ -81,7 +117,7 @@ static void stamp(result_entry_t *form, const csched_outcome_t *outcome, const i
     form->returned = now;
 }
 
-static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const uint8_t *data, int64_t ahead)
+static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, data_t data, int64_t ahead)
 {
     bool task = outcome->kind == CSCHED_TASK;
     const in_flight_t *oldest = l->count ? in_flight_at(l, 0) : NULL;
@@ -91,13 +127,14 @@ static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const 
     uint64_t marks = task && outcome->marks == oldest->count && outcome->marks > 1 ? outcome->marks + 1 : 0;
     if (sizeof form + marks * sizeof(uint64_t) + INLINE_MAX > ring_largest(&l->results))
         marks = 0; /* a small ring: only the chunk's own stamps */
-    const uint8_t *value = data + outcome->marks * sizeof(uint64_t);
+    data_t value = data;
+    read_bytes(&value, NULL, outcome->marks * sizeof(uint64_t));
     uint64_t at = sizeof form + marks * sizeof(uint64_t);
     bool in_line = outcome->size && outcome->size <= INLINE_MAX;
     int rc = CSCHED_OK;
     if (in_line)
         form.payload = (ref_t){.region = REGION_INLINE, .offset = at, .size = outcome->size};
-    else if (outcome->size && !(rc = to_block(l->s, value, outcome->size, &form.payload.offset)))
+    else if (outcome->size && !(rc = to_block(l->s, &value, outcome->size, &form.payload.offset)))
         form.payload.region = REGION_KERNEL;
     entry_t *entry;
     if (rc < 0)
@@ -120,21 +157,22 @@ static int publish_one(csched_lane_t *l, const csched_outcome_t *outcome, const 
     if (marks)
         place_marks((uint64_t *)((uint8_t *)entry + sizeof form), data, outcome, ahead, &form);
     if (in_line)
-        memcpy((uint8_t *)entry + at, value, outcome->size);
+        read_bytes(&value, (uint8_t *)entry + at, outcome->size);
     ring_commit(&l->results);
     return CSCHED_OK;
 }
 
 CSCHED_EXPORT int csched_lane_publish(csched_lane_t *l, uint32_t count, const csched_outcome_t *outcomes,
-                                      const void *data, int64_t ahead_ns)
+                                      const csched_part_t *data, uint32_t parts, int64_t ahead_ns)
 {
-    const uint8_t *at = data;
+    data_t next = {.part = data, .left = parts};
     uint32_t i;
     int rc = CSCHED_OK;
     for (i = 0; i < count; i++) {
-        if ((rc = publish_one(l, &outcomes[i], at, ahead_ns)) < 0)
+        data_t mine = next;
+        if ((rc = read_bytes(&next, NULL, outcomes[i].marks * sizeof(uint64_t) + outcomes[i].size)) < 0 ||
+            (rc = publish_one(l, &outcomes[i], mine, ahead_ns)) < 0)
             break;
-        at += outcomes[i].marks * sizeof(uint64_t) + outcomes[i].size;
         if (outcomes[i].kind != CSCHED_TASK)
             continue;
         l->head = (l->head + 1) & (l->capacity - 1);

@@ -72,7 +72,8 @@ static inline void answer_staying(end_t *e, uint32_t status, const void *data, u
                                 .started = now,
                                 .finished = now,
                                 .stays = stays};
-    EQUAL(csched_lane_publish(e->lane, 1, &outcome, data, ahead), 1);
+    csched_part_t part = {data, size};
+    EQUAL(csched_lane_publish(e->lane, 1, &outcome, &part, 1, ahead), 1);
 }
 
 static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)

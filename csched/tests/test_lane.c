@@ -70,6 +70,42 @@ static void large_results_lie_in_blocks(void)
     close_scene(w, &e);
 }
 
+static void data_comes_in_parts(void)
+{
+    enum { SMALL = 500, LARGE = 100000 };
+    end_t e;
+    world_t *w = open_scene(0, &e);
+    uint8_t *bytes = malloc(SMALL + LARGE);
+    for (uint32_t i = 0; i < SMALL + LARGE; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    uint64_t state = 1;
+    for (int turn = 0; turn < 100; turn++) {
+        uint64_t tickets[2];
+        submit_and_take(w, &e, 2, tickets);
+        csched_outcome_t outcomes[] = {
+            {.kind = CSCHED_TASK, .status = CSCHED_VALUE, .ticket = tickets[0], .size = SMALL},
+            {.kind = CSCHED_TASK, .status = CSCHED_VALUE, .ticket = tickets[1], .size = LARGE}};
+        csched_part_t parts[8] = {0};
+        uint64_t at = 0;
+        for (int i = 0; i < 7; i++, at += parts[i - 1].size) /* some are empty */
+            parts[i] = (csched_part_t){bytes + at, next_random(&state) % (turn % 3 ? (SMALL + LARGE - at) / 2 : SMALL)};
+        parts[7] = (csched_part_t){bytes + at, SMALL + LARGE - at - 1};
+        EQUAL(csched_lane_publish(e.lane, 2, outcomes, parts, 8, 0), CSCHED_ECORRUPT); /* after the first outcome */
+        EQUAL(csched_lane_outstanding(e.lane), 1);
+        csched_part_t rest[] = {{bytes + SMALL, LARGE - 1}, {bytes + SMALL + LARGE - 1, 1}};
+        EQUAL(csched_lane_publish(e.lane, 1, outcomes + 1, rest, 2, 0), 1);
+        csched_completion_t done[2];
+        while (csched_collect(w->s, 2, done) < 2)
+            csched_poll(w->s, 0);
+        for (int i = 0; i < 2; i++)
+            CHECK(memcmp((const void *)(uintptr_t)done[i].address, bytes + (i ? SMALL : 0), i ? LARGE : SMALL) == 0);
+        EQUAL(done[1].size, LARGE);
+        OK(csched_commit(w->s, 2));
+    }
+    free(bytes);
+    close_scene(w, &e);
+}
+
 static void inputs_travel_along(void)
 {
     end_t e;
@@ -236,7 +272,8 @@ static void requests_are_answered(void)
     EQUAL(e.records[0].kind, CSCHED_CONTROL);
     EQUAL(e.records[0].function, 42);
     csched_outcome_t reply = {.kind = CSCHED_CONTROL, .failures = 42, .size = 3};
-    EQUAL(csched_lane_publish(e.lane, 1, &reply, "yes", 0), 1);
+    csched_part_t yes = {"yes", 3};
+    EQUAL(csched_lane_publish(e.lane, 1, &reply, &yes, 1, 0), 1);
     while (!csched_poll(w->s, 0))
         continue;
     csched_message_t message;
@@ -253,7 +290,7 @@ static void an_outcome_of_another_task_is_refused(void)
     end_t e;
     world_t *w = open_scene(0, &e);
     csched_outcome_t outcome = {.kind = CSCHED_TASK, .status = CSCHED_NONE, .ticket = 1};
-    EQUAL(csched_lane_publish(e.lane, 1, &outcome, NULL, 0), CSCHED_EINVAL);
+    EQUAL(csched_lane_publish(e.lane, 1, &outcome, NULL, 0, 0), CSCHED_EINVAL);
     close_scene(w, &e);
 }
 
@@ -286,8 +323,8 @@ static void a_wake_is_never_missed(void)
 }
 
 MAIN(TEST(tasks_pass_in_packs), TEST(stamps_are_by_our_clock), TEST(large_results_lie_in_blocks),
-     TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes), TEST(what_was_not_begun_goes_elsewhere),
-     TEST(what_goes_elsewhere_has_its_limit_anew), TEST(suspects_have_a_lane_for_themselves),
-     TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
+     TEST(data_comes_in_parts), TEST(inputs_travel_along), TEST(what_does_not_fit_says_how_much_it_takes),
+     TEST(what_was_not_begun_goes_elsewhere), TEST(what_goes_elsewhere_has_its_limit_anew),
+     TEST(suspects_have_a_lane_for_themselves), TEST(the_newest_can_be_taken_back), TEST(the_one_to_blame_is_lost),
      TEST(a_stopped_task_that_comes_back_is_cancelled), TEST(requests_are_answered),
      TEST(an_outcome_of_another_task_is_refused), TEST(a_wake_is_never_missed))

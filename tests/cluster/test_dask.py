@@ -185,13 +185,14 @@ def test_a_reply_that_goes_with_its_worker(client: Any, monkeypatch: pytest.Monk
         class Reply:
             status = "finished"
 
-            def result(self, timeout: float) -> Any:
-                os.kill(client.run(os.getpid)[remote.key[0]], signal.SIGKILL)
-                raise CancelledError
-
             def release(self) -> None:
                 pass
 
+        def fetch(reply: Any, address: str, seconds: float) -> Any:
+            os.kill(client.run(os.getpid)[address], signal.SIGKILL)
+            raise CancelledError
+
+        monkeypatch.setattr(engine._direct, "result", fetch)
         engine._futures[1] = (Reply(), remote.key[0])
         engine._take(1, Reply())
         _comes(lambda: ("gone", remote.key) in ear.told)

@@ -6,6 +6,7 @@ import itertools
 import os
 import pickle
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -343,6 +344,53 @@ def test_chunks_of_a_map_fill_two_packs(opened: Any, gate: Gate) -> None:
     assert list(held) == list(range(20))
 
 
+def _filled(size: int) -> bytearray:
+    return bytearray([size % 251]) * size
+
+
+def test_replies_come_in_parts(opened: Any) -> None:
+    """Large results are parts of their own; wherever a reply is cut, the values are the same."""
+    drawn, counts = random.Random(1), list[int]()
+
+    def in_parts(data: list[Any]) -> Any:
+        reply = entry.run_in_parts(data)
+        parts = reply if isinstance(reply, pack.Parts) else [reply]
+        counts.append(len(parts))
+        pickled = pickle.loads(pickle.dumps(parts, 5)), pickle.loads(pickle.dumps(parts, 4))
+        assert all(b"".join(one) == pack.joined_reply(reply) for one in pickled)
+        first, *rest = parts
+        decoded = pack.decode_reply(first)
+        head = len(first) - sum(map(len, decoded.data))
+        data = b"".join([first[head:], *rest])
+        cuts = sorted(drawn.randrange(len(data) + 1) for _ in range(5))
+        return [
+            first[:head],
+            *(data[at:to] for at, to in zip([0, *cuts], [*cuts, len(data)], strict=True)),
+        ]
+
+    backend, _ = opened(run=in_parts)
+    sizes = [10, 5_000, 70_000, 300_000, 100, 1_000_000]
+    for _ in range(5):
+        futures = [backend.submit_plain(_filled, (size,), {}) for size in sizes]
+        for size, future in zip(sizes, futures, strict=True):
+            assert future.result(SECONDS) == _filled(size)
+        many = [size for size in sizes for _ in range(20)]
+        run = run_registry.begin(backend, backend.open_run(), "filled", len(many))
+        how = MapOptions(None, None, True, False, None, star=False)
+        assert list(backend.map(_filled, (many,), DEFAULT_OPTIONS, run, how)) == list(map(_filled, many))
+    assert max(counts) > 1
+
+
+def test_a_reply_that_is_cut_off_is_an_error(opened: Any) -> None:
+    def cut(data: list[Any]) -> Any:
+        reply = entry.run(data)
+        return reply[:-1] if data and pack.pack_head(data[0]).kind == pack.TASKS else reply
+
+    backend, _ = opened(run=cut)
+    with pytest.warns(RuntimeWarning), pytest.raises(WorkerLostError):
+        backend.submit_plain(_filled, (100_000,), {}).result(SECONDS)
+
+
 def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clocks, "now", lambda: time.monotonic_ns() + 5_000_000_000_000)
     boots = itertools.count()
@@ -358,9 +406,9 @@ def test_clocks_of_other_machines_are_aligned(opened: Any, monkeypatch: pytest.M
 
 
 def test_other_versions_are_refused(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def older(data: list[Any]) -> bytes:
+    def older(data: list[Any]) -> Any:
         reply = pack.decode_reply(entry.run(data))
-        answer = {**pickle.loads(reply.data), "versions": {"cellmill": "0.0.1", "Python": "2.7"}}
+        answer = {**pickle.loads(b"".join(reply.data)), "versions": {"cellmill": "0.0.1", "Python": "2.7"}}
         return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], reply.begun, reply.ended)
 
     backend, _ = opened(run=older)

@@ -139,7 +139,7 @@ def _exchange(lane: Greeter, body: list[Any]) -> dict[str, Any] | None:
     lane.clock.exchanged(sent, reply.begun, reply.ended, received)
     if reply.frames.nbytes:
         lane.hear(reply.frames)
-    answer: dict[str, Any] = pickle.loads(reply.data)
+    answer: dict[str, Any] = pickle.loads(b"".join(reply.data))
     return answer
 
 

@@ -28,12 +28,14 @@ BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun c
 PACK_NS = 50_000_000  # work in a pack
 MOST_TASKS = 4096  # in a pack
 MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
-FIRST_ROOM = 1 << 18
-MOST_ROOM = 4 << 20  # bytes of a pack of several tasks; a larger one travels alone
-LARGE_TASKS = 4  # in a pack, for which room is made: a pack costs about as much as sending a megabyte
+ROOM = (
+    8 << 20
+)  # bytes of a pack of several tasks; a larger one travels alone. A pack costs as much as a megabyte
+LARGE = 64 << 10  # bytes of a pack, from which on its room is sent, not a copy
 SLICE_MS = 500  # of a wait
 TAKEN_SECONDS = 1.0  # for the relay to take back what a remote worker gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
+_untouched = nogil_ffi.new_allocator(should_clear_after_alloc=False)
 
 
 class LaneHost(Protocol):
@@ -111,7 +113,7 @@ class Lane:
         self.left = False  # by the cluster: no loss that users are told of
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
-        self._room = nogil_ffi.new("char[]", FIRST_ROOM)
+        self._room = _untouched("char[]", ROOM)
         self._records = nogil_ffi.new("csched_packed_t[]", MOST_RECORDS)
         self._used = nogil_ffi.new("uint64_t *")
         self.page = Page(pool.folder, number)
@@ -249,9 +251,7 @@ class Lane:
             if n > 0:
                 self._send(n)
             elif n == with_gil.CSCHED_ETOOBIG:
-                size = int(self._used[0])
-                room = max(size + FIRST_ROOM, min(LARGE_TASKS * size, MOST_ROOM))
-                self._room = nogil_ffi.new("char[]", room)
+                self._room = _untouched("char[]", int(self._used[0]))
             elif n == with_gil.CSCHED_EAGAIN:  # the next one waits until nothing is outstanding
                 nogil.csched_lane_wait(handle, SLICE_MS)
             elif n == with_gil.CSCHED_ESTOPPED:
@@ -301,13 +301,15 @@ class Lane:
         records = bytes(nogil_ffi.buffer(self._records, n * pack.PACKED.size))
         count = len(self._taken) - sum(p.tasks for p in self.packs)
         self._alone = bool(self._records[n - 1].alone)
-        data = bytes(nogil_ffi.buffer(self._room, int(self._used[0])))
+        data: Any = nogil_ffi.buffer(self._room, int(self._used[0]))
+        if len(data) < LARGE:
+            data = bytes(data)
+        else:
+            data, self._room = memoryview(data), _untouched("char[]", ROOM)
         if self._unheard:
             records, data = pack.with_words(self._unheard, records, data)
         words = pack.words(records, data) if n > count or self._unheard else []
         self._unheard = []
-        if len(self._room) > MOST_ROOM and len(data) < FIRST_ROOM:
-            self._room = nogil_ffi.new("char[]", FIRST_ROOM)
         name = self.pool.name_of(next((r.function for r in self._records[0:n] if r.kind == pack.TASK), None))
         self.dispatch(pack.TASKS, count, [records, data], words, name)
 

@@ -1,14 +1,16 @@
 """The bytes between kernel and remote workers: packs of tasks one way, replies the other, messages beside them.
 
-A pack is a list of buffers: a head, records (csched_packed_t) and what they point to. A reply is one buffer: a head,
-records (csched_outcome_t), what was printed (as in `output_frames`), and the results one after another.
+A pack is a list of buffers: a head, records (csched_packed_t) and what they point to. A reply is a head, records
+(csched_outcome_t), what was printed (as in `output_frames`), and the results one after another: in one buffer, or in
+several where results are large.
 Neither is pickled: only the payloads in them are, and those the scheduler does not look into.
 """
 
 from __future__ import annotations
 
+import pickle
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PROTOCOL = 1
 PACKED = struct.Struct("=IIQIIIIQQ")  # kind, function, ticket, count, inputs, alone, 0, at, size
@@ -24,6 +26,7 @@ HELLO, TASKS = 0, 1  # kinds of packs
 CONTEXT, CALL, LEAVE = 2, 3, 4  # requests, by control records (as `worker` has them) and messages
 MODULES = 10  # a request as well
 INTERRUPT, WITHDRAW, MEASURE, PROFILE, GIVE_UP = 5, 6, 7, 8, 9  # messages alone
+APART = 64 << 10  # bytes, from which on a part of a reply is a buffer of its own
 _PACK_HEAD = struct.Struct("=4sHH16sQQQ")
 _REPLY_HEAD = struct.Struct("=4sIQQQQ")
 _MAGIC = b"CMP1"
@@ -81,7 +84,7 @@ class Reply(NamedTuple):
 
     records: memoryview
     frames: memoryview
-    data: memoryview
+    data: list[memoryview]  # one after another
     begun: int
     ended: int
     tasks: int  # among the records, the others being replies to requests
@@ -102,21 +105,65 @@ class Reply(NamedTuple):
         return float(max(1, finished - (first[6] or self.begun))) / self.tasks
 
 
+class Parts(list[Any]):
+    """The buffers of a reply. Its pickle is that of a plain list, which has the large ones beside it."""
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if protocol < 5:
+            return list, ([bytes(part) for part in self],)
+        apart = pickle.PickleBuffer
+        return list, ([part if len(part) < APART else apart(memoryview(part).toreadonly()) for part in self],)
+
+
 def encode_reply(
-    records: bytes, tasks: int, frames: list[bytes], data: list[bytes], begun: int, ended: int
-) -> bytes:
-    """Encode a reply as one buffer."""
+    records: bytes,
+    tasks: int,
+    frames: list[bytes],
+    data: list[bytes | memoryview],
+    begun: int,
+    ended: int,
+) -> bytes | Parts:
+    """Encode a reply. Large parts of its data are not copied; all others are joined."""
     shown = b"".join(frames)
-    head = _REPLY_HEAD.pack(_MAGIC, tasks, len(records), len(shown), begun, ended)
-    return b"".join([head, records, shown, *data])
+    together: list[Any] = [
+        _REPLY_HEAD.pack(_MAGIC, tasks, len(records), len(shown), begun, ended),
+        records,
+        shown,
+    ]
+    if max(map(len, data), default=0) < APART:
+        return b"".join(together + data)
+    parts = Parts()
+    for part in data:
+        if len(part) < APART:
+            together.append(part)
+            continue
+        if together:
+            parts.append(b"".join(together))
+            together = []
+        parts.append(part)
+    if together:
+        parts.append(b"".join(together))
+    return parts
 
 
-def decode_reply(buffer: bytes | bytearray | memoryview) -> Reply:
-    """Views of its parts; raises `ValueError` for bytes that are none."""
-    view = memoryview(buffer).cast("B")
+def joined_reply(reply: bytes | Parts) -> bytes:
+    """Return a reply as one buffer."""
+    return b"".join(reply) if isinstance(reply, list) else reply
+
+
+def reply_size(reply: Any) -> int:
+    """Return how many bytes a reply has."""
+    return sum(memoryview(part).nbytes for part in (reply if isinstance(reply, list) else [reply]))
+
+
+def decode_reply(reply: Any) -> Reply:
+    """Views of the parts of a reply: bytes, or a list of them; raises `ValueError` for bytes that are none."""
+    first, *others = reply if isinstance(reply, list) else [reply]
+    view = memoryview(first).cast("B")
     magic, tasks, records, frames, begun, ended = _REPLY_HEAD.unpack_from(view)
     at = _REPLY_HEAD.size
     if magic != _MAGIC or records % OUTCOME.size or at + records + frames > view.nbytes:
         raise ValueError("these bytes are no reply to a pack")
     shown = at + records
-    return Reply(view[at:shown], view[shown : shown + frames], view[shown + frames :], begun, ended, tasks)
+    data = [view[shown + frames :], *(memoryview(other).cast("B") for other in others)]
+    return Reply(view[at:shown], view[shown : shown + frames], data, begun, ended, tasks)

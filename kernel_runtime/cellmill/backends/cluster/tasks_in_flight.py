@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...errors import PayloadError
@@ -46,15 +47,17 @@ class Taken:
             pack.OUTCOME.pack(pack.TASK, pack.ERROR, 1, 0, tickets[i], len(failed), now, now, now, 0)
             for i in range(n)
         )
-        self._publish(n, rows, 0, failed * n, 0)
+        self._publish(n, rows, 0, [failed] * n, 0)
 
-    def _publish(self, count: int, records: Any, at: int, data: Any, ahead: int) -> int:
+    def _publish(self, count: int, records: Any, at: int, data: Sequence[Any], ahead: int) -> int:
+        buffers = [nogil_ffi.from_buffer(part) for part in data]
         return int(
             nogil.csched_lane_publish(
                 self._handle,
                 count,
                 nogil_ffi.cast("csched_outcome_t *", nogil_ffi.from_buffer(records)) + at,
-                nogil_ffi.from_buffer(data),
+                nogil_ffi.new("csched_part_t[]", [(buffer, len(buffer)) for buffer in buffers]),
+                len(buffers),
                 ahead,
             )
         )
@@ -95,8 +98,8 @@ class Taken:
 
 
 def _too_large(
-    records: memoryview, data: memoryview, at: int, published: int
-) -> tuple[memoryview, memoryview]:
+    records: memoryview, data: list[memoryview], at: int, published: int
+) -> tuple[memoryview, list[memoryview]]:
     """The result at this place finds no room here: an error takes it."""
     rows = list(pack.OUTCOME.iter_unpack(records))
     used = sum(r[3] * 8 + r[5] for r in rows[at - published : at])
@@ -108,5 +111,12 @@ def _too_large(
     )
     failed = encode_error(problem, "the task")
     rows[at] = (row[0], pack.ERROR, 1, 0, row[4], len(failed), *row[6:])
-    rest = failed + bytes(data[used + size :])
-    return memoryview(b"".join(pack.OUTCOME.pack(*r) for r in rows)), memoryview(rest)
+    rest = [memoryview(failed), *_behind(data, used + size)]
+    return memoryview(b"".join(pack.OUTCOME.pack(*r) for r in rows)), rest
+
+
+def _behind(parts: Iterable[memoryview], used: int) -> Iterator[memoryview]:
+    """Yield what follows the first ``used`` bytes."""
+    for part in parts:
+        yield part[used:]
+        used = max(0, used - len(part))

@@ -14,10 +14,12 @@ from typing import Any
 from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
 from ....process_context.interrupts import uninterrupted
+from ..pack import reply_size
 from ..remote import entry
 from ..values import folders
 from .dask_buffers import Buffers
 from .dask_demand import Placeholders
+from .dask_direct import Direct
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_left import DaskStore
@@ -39,7 +41,10 @@ TAKERS = 4  # threads that fetch replies
 
 # What a pack calls. As text it loads everywhere: a message that cannot be unpickled, because Cellmill is not installed
 # there, closes a worker of Dask, and what others keep in it is lost.
-_RUN = f"__import__('importlib').import_module({entry.__name__!r}).run(data)"
+_RUN, _RUN_IN_PARTS = (
+    f"__import__('importlib').import_module({entry.__name__!r}).{run.__name__}(data)"
+    for run in (entry.run, entry.run_in_parts)
+)
 
 Key = tuple[str, int]  # address of a worker, and which of its threads
 
@@ -79,6 +84,7 @@ class DaskEngine:
         self._heartbeats = Heartbeats()
         self._placeholders: Placeholders | None = None
         self._buffers: Buffers | None = None
+        self._direct: Direct | None = None
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._made: Future[None] | None = None  # the cluster, or the way to it
@@ -94,6 +100,7 @@ class DaskEngine:
         expected = self._start(workers or available_cpus()) if self.owns else self._connect()
         self._placeholders = Placeholders(self._client, self._mark)
         self._buffers = Buffers(self._client)
+        self._direct = Direct(self._client)
         self._watch()
         self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
         self._watcher.start()
@@ -298,10 +305,11 @@ class DaskEngine:
         address: str = key[0]  # type: ignore[index]
         if self._buffers is not None:
             data = self._buffers.wrapped(address, data)
+        direct = self._direct is not None and self._direct.reaches(address)
         with large_message(data):
             future = self._client.submit(
                 eval,
-                _RUN,
+                _RUN_IN_PARTS if direct else _RUN,  # the scheduler copies all parts
                 {"data": data},
                 key=f"{name}-{self._mark}-{pack}",
                 workers=[address],
@@ -319,13 +327,16 @@ class DaskEngine:
             self._takers.submit(self._take, pack, future)
 
     def _take(self, pack: int, future: Any) -> None:
-        if self._closed or self._lanes is None:
+        if self._closed or self._lanes is None or self._direct is None:
             return
+        with self._lock:
+            address = self._futures[pack][1] if pack in self._futures else ""
         try:
             if future.status == "finished":
-                reply = future.result(timeout=START_SECONDS)
+                reply = self._direct.result(future, address, START_SECONDS)
+                self._direct.learn(address, reply_size(reply))
                 with self._lock:
-                    self._answered.add(self._futures[pack][1] if pack in self._futures else "")
+                    self._answered.add(address)
                 self._lanes.replied(pack, reply)
             elif future.status == "error":
                 self._lanes.failed(pack, future.exception())
@@ -379,7 +390,12 @@ class DaskEngine:
                 self._placeholders.show(waiting, there, more)
 
     def values(self) -> HeldByDask:
-        return HeldByDask(lambda: self._client)
+        return HeldByDask(lambda: self._client, self._reached)
+
+    def _reached(self) -> Direct:
+        if self._direct is None:
+            raise BackendError(f"{self.where} has not been reached")
+        return self._direct
 
     def leave_alone(self, key: Hashable) -> None:
         address = key[0]  # type: ignore[index]

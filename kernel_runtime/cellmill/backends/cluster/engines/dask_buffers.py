@@ -24,15 +24,15 @@ class Buffers:
 
     def wrapped(self, address: str, data: list[Any]) -> list[Any]:
         """Return the buffers of a pack as they go to this worker."""
-        numpy: Any = sys.modules.get("numpy")
-        if not hasattr(numpy, "frombuffer") or all(len(each) < LARGE for each in data):
+        if all(len(each) < LARGE for each in data):
             return data
-        takes = self._takes.get(address)
-        if takes is None:  # those that go before it is known go as they are
+        numpy: Any = sys.modules.get("numpy")
+        takes = hasattr(numpy, "frombuffer") and self._takes.get(address)
+        if takes is None:  # those that go before it is known go as bytes
             self._takes[address] = False
             threading.Thread(target=self._ask, args=(address,), name="cellmill-dask-ask", daemon=True).start()
         if not takes:
-            return data
+            return [bytes(each) for each in data]  # no copy of what is bytes
         return [each if len(each) < LARGE else numpy.frombuffer(each, numpy.uint8) for each in data]
 
     def _ask(self, address: str) -> None:

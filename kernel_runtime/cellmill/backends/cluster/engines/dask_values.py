@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....errors import BackendError
-from ..remote.dask_values import PREFIX, DaskKey, DaskValues
+from ..remote.dask_values import PREFIX, DaskKey, DaskValues, fetched
+from .dask_direct import Direct
 
 PATIENCE_SECONDS = 10.0  # to hear which values there are
 
@@ -17,9 +18,10 @@ class HeldByDask:
 
     elsewhere = DaskValues
 
-    def __init__(self, client: Callable[[], Any]) -> None:
-        """``client``: returns Dask's, once the cluster is reached."""
+    def __init__(self, client: Callable[[], Any], direct: Callable[[], Direct]) -> None:
+        """``client``: returns Dask's, once the cluster is reached; ``direct``: what fetches values then."""
         self._client = client
+        self._direct = direct
         self._name = os.urandom(8).hex()  # other executors of this client have sources of their own
 
     def config(self) -> dict[str, Any]:
@@ -27,12 +29,11 @@ class HeldByDask:
         return {"client": self._client().id, "name": self._name}
 
     def get(self, key: DaskKey) -> Any:
-        """Fetch a value's bytes; None where no worker has them."""
+        """Fetch a value; None where no worker has it."""
         client = self._client()
         if client.status != "running":
             raise BackendError(f"the client of this Dask cluster is {client.status}")
-        found = client.sync(client.scheduler.gather, keys=[key.name])
-        return found["data"][key.name] if found["status"] == "OK" else None
+        return fetched(self._direct().value(key.name, key.worker), key.worker)
 
     def evict(self, key: DaskKey) -> None:
         self._release([key.name])

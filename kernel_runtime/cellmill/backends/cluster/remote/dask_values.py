@@ -1,7 +1,8 @@
 """Results that stay on the Dask worker that made them: keys of Dask's own, which its scheduler knows and moves.
 
-Other workers get plain bytes of what is kept: any may be given them, to hold or to pass on, also one that lacks
-Cellmill. The kernel's client is who wants them: Dask forgets them when that releases them, and when it has gone.
+Other workers get plain bytes of what is kept, or a list of bytes and of arrays of numpy: any may be given them, to
+hold or to pass on, also one that lacks Cellmill. The kernel's client is who wants them: Dask forgets them when that
+releases them, and when it has gone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from ....errors import WorkerLostError
 from ....serialization.payload import Encoded
 from ....task import size_text
-from ..values.stores import kept
+from ..values.stores import kept, received
 
 PREFIX = "cellmill-value"
 TRIES = 3  # to find a value that moves from worker to worker
@@ -73,13 +74,15 @@ class DaskValues:
         self._left = True
 
     def get(self, key: DaskKey) -> Any:
-        """Return the value's bytes, from here or from the worker that has it; None where none has."""
+        """Return the value, from here or from the worker that has it; None where none has."""
         from distributed import get_worker
         from distributed.utils import sync
 
         worker = get_worker()
         found = worker.data.get(key.name)
-        return sync(worker.loop, _fetched, worker, key.name) if found is None else found
+        if found is not None:
+            return received(found, alone=False)
+        return fetched(*sync(worker.loop, _fetch, worker, key.name))
 
 
 async def _hold(worker: Any, pack: Any, data: dict[str, Any], size: int, client: str) -> bool:
@@ -95,7 +98,14 @@ async def _hold(worker: Any, pack: Any, data: dict[str, Any], size: int, client:
     return True
 
 
-async def _fetched(worker: Any, name: str) -> Any:
+def fetched(found: Any, address: str) -> Any:
+    """Return what came from this worker as a connector does."""
+    # within a process nothing is copied on the way: it has it, too
+    return received(found, alone=not address.startswith("inproc:"))
+
+
+async def _fetch(worker: Any, name: str) -> tuple[Any, str]:
+    """Return what is under a name, None where no worker has it, and one that has."""
     from distributed.utils_comm import gather_from_workers
 
     for _ in range(TRIES):
@@ -104,5 +114,5 @@ async def _fetched(worker: Any, name: str) -> Any:
             break
         found, *_ = await gather_from_workers({name: holders}, rpc=worker.rpc)
         if name in found:
-            return found[name]
-    return None
+            return found[name], holders[0]
+    return None, ""

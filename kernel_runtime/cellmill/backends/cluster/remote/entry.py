@@ -36,6 +36,11 @@ leaving: dict[bytes, list[Callable[[], Any]]] = {}  # by token: what else ends w
 
 def run(data: list[Any]) -> bytes:
     """Run a pack; its reply."""
+    return pack.joined_reply(run_in_parts(data))
+
+
+def run_in_parts(data: list[Any]) -> bytes | pack.Parts:
+    """The same; large results in the reply are not copied."""
     begun = clocks.now()
     head = pack.pack_head(data[0])
     if head.kind == pack.HELLO:
@@ -140,7 +145,7 @@ def _greet(data: list[Any], begun: int) -> bytes:
                 answer["page"] = _runner(head.token, head.runner).settle_in(settings)
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")
-    return pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, clocks.now())
+    return pack.joined_reply(pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, clocks.now()))
 
 
 def _lacks(token: bytes, settings: dict[str, Any], answer: dict[str, Any]) -> bool:

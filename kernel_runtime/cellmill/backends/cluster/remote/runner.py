@@ -75,7 +75,9 @@ class RemoteRunner:
 
     # -- the pack
 
-    def run(self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int) -> bytes:
+    def run(
+        self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int
+    ) -> bytes | pack.Parts:
         """Tasks one after another, until there are no more or the budget is used up."""
         if not self._in_hand.acquire(
             blocking=False
@@ -359,8 +361,11 @@ class RemoteRunner:
         kept.enter(self._token)
         try:
             if settings["outside"] is not None:
-                self.outside = pickle.loads(settings["outside"])
-                self.outside.prepare()
+                outside = pickle.loads(settings["outside"])
+                # the caller's process has its own end of what stays on workers, and gets results without a copy
+                if not (in_caller and outside.results_only):
+                    self.outside = outside
+                    outside.prepare()
             for name in settings["preload"]:
                 __import__(name)
             if initializer is not None:
@@ -418,7 +423,7 @@ class RemoteRunner:
             if work is None or work.number not in packs:
                 return begun, 0, b""
             work.given_up = True
-            return begun, work.number, work.reply(self.output.take())
+            return begun, work.number, pack.joined_reply(work.reply(self.output.take()))
 
     def _calm(self, over: bool) -> None:
         """No interrupt reaches this thread from now on. ``over``: nothing more of the pack comes."""

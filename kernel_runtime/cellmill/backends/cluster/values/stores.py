@@ -28,6 +28,7 @@ Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""
 
 LARGE = 4 << 20  # bytes
+ALIGNED = 16  # bytes, to a multiple of which memory of any array is aligned
 MAPPED = 32 << 20  # bytes, from which on the C library maps memory anew for each object
 ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
 _connectors: dict[Source, Any] = {}  # of this process
@@ -38,34 +39,43 @@ _libc: Any = _ffi.dlopen(None)
 
 
 class Parts:
-    """A value as a connector has it that keeps the pickle and its buffers apart."""
+    """A value as a connector has it that keeps the pickle and its buffers apart. ``alone``: nothing else has these."""
 
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def __init__(self, parts: Sequence[Any], *, alone: bool = False) -> None:
         self._parts = parts
+        self._alone = alone
 
     def load(self) -> Any:
-        """The value, with buffers of its own."""
+        """The value, with buffers of its own; once where they are alone."""
         data, *buffers = self._parts
-        return pickle.loads(data, buffers=[own_copy(memoryview(each)) for each in buffers])
+        views = [memoryview(each).cast("B") for each in buffers]
+        return pickle.loads(
+            data, buffers=[each if self._alone and _is_usable(each) else own_copy(each) for each in views]
+        )
 
 
 class AsLeft(Parts):
-    """A value in the memory in which its task has left it. Another process gets the bytes of a payload, also one that
-    lacks Cellmill.
+    """A value in the memory in which its task has left it. Another process gets a list, see `received`, also one that
+    lacks Cellmill: the buffers, which belong to arrays, as arrays of bytes.
     """
 
     def __init__(self, encoded: Encoded) -> None:
         super().__init__([encoded.data, *encoded.buffers])
         self._encoded = encoded
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        pieces = _pieces(self._encoded)
-        if protocol < 5:
-            return bytes, (b"".join(pieces),)
-        return b"".join, ([each if type(each) is bytes else pickle.PickleBuffer(each) for each in pieces],)
+    def __reduce__(self) -> tuple[Any, ...]:
+        numpy: Any = sys.modules["numpy"]
+        arrays = [numpy.frombuffer(each, numpy.uint8) for each in self._parts[1:]]
+        # Dask puts the first array behind its message, wherever that ends: one that does not matter
+        return list, ([self._parts[0], numpy.zeros(1, numpy.uint8), *arrays],)
 
     def __sizeof__(self) -> int:
         return self._encoded.size
+
+
+def received(found: Any, *, alone: bool) -> Any:
+    """Return what another process has of a kept value. ``alone``: nothing else in this one has the same."""
+    return Parts([found[0], *found[2:]], alone=alone) if type(found) is list else found
 
 
 def kept(encoded: Encoded) -> bytes | AsLeft:
@@ -91,6 +101,11 @@ def is_alone(view: memoryview) -> bool:
         return False
     del owner
     return _references(view) == _ONE and not weakref.getweakrefcount(view.obj)
+
+
+def _is_usable(view: memoryview) -> bool:
+    """Whether any array may be in this memory, and be written to."""
+    return not view.readonly and int(_ffi.cast("uintptr_t", _ffi.from_buffer(view))) % ALIGNED == 0
 
 
 def _references(view: memoryview) -> int:

@@ -61,6 +61,7 @@ def metrics(sizes: Sizes) -> list[Metric]:
             "lower",
         ),
         Metric("values_again", "the same again, in memory that was used before", "s", "lower"),
+        Metric("brought", "such values to the caller, one after another, each read there", "s", "lower"),
         Metric(
             "join", "the first result of an executor, or a driver, that joins such a cluster", "s", "lower"
         ),

@@ -48,6 +48,7 @@ def measure(runtime: str, engine: str, workers: int, sizes: Sizes) -> dict[str, 
         values["short"] = _short(calls, int(sizes["short_tasks"]))
         values["values"] = _values(calls, int(sizes["values"]))
         values["values_again"] = _values(calls, int(sizes["values"]))
+        values["brought"] = _brought(calls, int(sizes["values"]))
     return values
 
 
@@ -132,6 +133,17 @@ def _values(calls: _Calls, count: int) -> float:
     found = calls.gather([calls.submit(_largest, value) for value in made])
     if found != [i % 100 for i in range(count)]:
         raise RuntimeError("the values that tasks have passed on are wrong")
+    return time.perf_counter() - start
+
+
+def _brought(calls: _Calls, count: int) -> float:
+    """Return the seconds of values that tasks make and the caller reads."""
+    start = time.perf_counter()
+    for i in range(count):
+        (value,) = calls.gather([calls.submit(_make, i)])
+        if _largest(value) != i % 100:
+            raise RuntimeError("a value that came to the caller is wrong")
+        del value
     return time.perf_counter() - start
 
 

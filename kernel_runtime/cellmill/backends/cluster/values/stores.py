@@ -5,7 +5,6 @@ A store is named by its *source*, from which any process makes its own connector
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import mmap
 import os
@@ -23,11 +22,11 @@ from ....errors import BackendError, PayloadError, UsageError, in_words
 from ....serialization import payload
 from ....serialization.payload import Encoded
 from . import files
+from .own_memory import own_copy
 
 Source = tuple[str, bytes]
 """A connector for any process: the path of its class, its pickled configuration."""
 
-LARGE = 4 << 20  # bytes
 ALIGNED = 16  # bytes, to a multiple of which memory of any array is aligned
 MAPPED = 32 << 20  # bytes, from which on the C library maps memory anew for each object
 ON_WORKERS = ("DaskValues", "RayValues")  # connectors to what stays with the cluster's own means
@@ -115,19 +114,6 @@ def _references(view: memoryview) -> int:
 
 
 _ONE = _references(memoryview(bytearray(1)))
-
-
-def own_copy(view: memoryview) -> memoryview | bytearray:
-    """Copy bytes into memory of its own, in large pages where there are many: to be given small ones takes longer than
-    the copy.
-    """
-    if view.nbytes < LARGE:
-        return bytearray(view)
-    made = mmap.mmap(-1, view.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(OSError, AttributeError):  # a system without them
-        made.madvise(mmap.MADV_HUGEPAGE)
-    made[:] = view
-    return memoryview(made)
 
 
 def _in_large_pages(size: int) -> tuple[bytes, Any]:

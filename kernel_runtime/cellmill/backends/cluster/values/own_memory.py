@@ -1,0 +1,93 @@
+"""Copies of bytes that belong to one holder.
+
+Memory that is new to a process costs more than the copy: its pages have to be found and zeroed, and a virtual machine
+that has given them back has to get them from its host. The memory of a large copy serves the next one, for a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import queue
+import threading
+import time
+import weakref
+from collections import deque
+from typing import Any
+
+LARGE = 4 << 20  # bytes
+SPARES = 2  # copies whose memory is kept
+SPARE_SECONDS = 1.0
+SLACK = 1.25  # times what is needed: a larger spare is of no use
+
+
+def own_copy(view: memoryview) -> memoryview | bytearray:
+    """Copy bytes into memory of its own, in large pages where there are many."""
+    return bytearray(view) if view.nbytes < LARGE else _spares.copied(view)
+
+
+class _Spares:
+    """Memory of copies. Each comes back when nothing refers to it any more; a thread drops what is not used again."""
+
+    def __init__(self) -> None:
+        self._free: deque[tuple[float, mmap.mmap]] = deque()
+        self._back: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each that was given back
+        self._lock = threading.Lock()
+        self._out = 0  # copies of which the thread has not seen the end
+        self._thread: threading.Thread | None = None
+
+    def copied(self, view: memoryview) -> memoryview:
+        """Return a copy."""
+        made = self._taken(view.nbytes)
+        with self._lock:
+            self._out += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._drop, name="cellmill-memory", daemon=True)
+                self._thread.start()
+        held: Any = (ctypes.c_ubyte * view.nbytes).from_buffer(made)
+        weakref.finalize(held, self._give_back, made).atexit = False
+        own = memoryview(held).cast("B")
+        own[:] = view
+        return own
+
+    def _taken(self, size: int) -> mmap.mmap:
+        """Return memory of at least so many bytes."""
+        while self._free:
+            with contextlib.suppress(IndexError):  # another thread was first
+                _, made = self._free.popleft()
+                if size <= len(made) <= SLACK * size:
+                    return made
+        made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(
+            OSError, AttributeError
+        ):  # small ones take longer; a system may have no others
+            made.madvise(mmap.MADV_HUGEPAGE)
+        return made
+
+    def _give_back(self, made: mmap.mmap) -> None:
+        """From any thread, within anything: what drops the last reference may hold any lock."""
+        if len(self._free) < SPARES:
+            self._free.append((time.monotonic(), made))
+        self._back.put(None)
+
+    def _drop(self) -> None:
+        """Drop what was not used again, until there is nothing left."""
+        while True:
+            self._back.get()
+            with self._lock:
+                self._out -= 1
+            while self._free:
+                with contextlib.suppress(IndexError):
+                    wait = self._free[0][0] + SPARE_SECONDS - time.monotonic()
+                    if wait > 0:
+                        time.sleep(wait)
+                    elif self._free:
+                        self._free.popleft()
+            with self._lock:
+                if not self._out:
+                    self._thread = None
+                    return
+
+
+_spares = _Spares()

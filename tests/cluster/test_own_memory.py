@@ -1,4 +1,4 @@
-"""Copies that belong to one holder: their memory is used again, by nothing that is not over."""
+"""Memory of one holder: it is used again, when nothing refers to it any more."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def ends() -> Iterator[tuple[Wire, Wire]]:
     there.close()
 
 
-@pytest.mark.parametrize("sizes", [[], [0], [3, 0, 5], [1 << 20, 0, 7], [10] * (2 * MOST_PIECES + 1)])
+@pytest.mark.parametrize(
+    "sizes", [[], [0], [3, 0, 5], [1 << 20, 0, 7], [5, 4 << 20, 5 << 20, 0, 6], [10] * (2 * MOST_PIECES + 1)]
+)
 def test_buffers_arrive_as_they_were(ends: tuple[Wire, Wire], sizes: list[int]) -> None:
     here, there = ends
     buffers = [os.urandom(size) for size in sizes]

@@ -26,6 +26,7 @@ from .tasks_in_flight import Taken
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
+AHEAD_NS = 2 * PACK_NS  # a task; packs of longer ones do not wait there: the way back and forth takes some milliseconds
 MOST_TASKS = 4096  # in a pack
 MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
 ROOM = (
@@ -266,7 +267,7 @@ class Lane:
             return True
         if len(self.packs) >= self.remote.packs or self._alone or self._patient:
             return False
-        return 0 < self._mean_ns < PACK_NS
+        return 0 < self._mean_ns < AHEAD_NS
 
     def _take_back(self) -> None:
         """Take back the tasks that a remote worker has promised not to begin."""

@@ -33,7 +33,7 @@ class HeldByRay:
     def get(self, key: RayKey) -> Parts | None:
         """Fetch a value's parts; None where no node has them."""
         found = self._fetch(_object(key), key.number)
-        return Parts(found) if found else None
+        return Parts(found, alone=True) if found else None
 
     def evict(self, key: RayKey) -> None:
         self._release(_object(key))

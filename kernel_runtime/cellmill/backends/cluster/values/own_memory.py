@@ -1,7 +1,7 @@
-"""Copies of bytes that belong to one holder.
+"""Memory for bytes that belong to one holder: a copy, or what comes from elsewhere.
 
-Memory that is new to a process costs more than the copy: its pages have to be found and zeroed, and a virtual machine
-that has given them back has to get them from its host. The memory of a large copy serves the next one, for a second.
+Memory that is new to a process costs more than a copy into it: its pages have to be found and zeroed, and a virtual
+machine that has given them back has to get them from its host. Large memory serves the next holder, for a second.
 """
 
 from __future__ import annotations
@@ -17,39 +17,46 @@ from collections import deque
 from typing import Any
 
 LARGE = 4 << 20  # bytes
-SPARES = 2  # copies whose memory is kept
+SPARES = 2  # holders that have gone whose memory is kept
 SPARE_SECONDS = 1.0
 SLACK = 1.25  # times what is needed: a larger spare is of no use
 
 
+def own_room(size: int) -> memoryview:
+    """Return memory of so many bytes, with anything in it: in large pages where there are many."""
+    return memoryview(bytearray(size)) if size < LARGE else _spares.room(size)
+
+
 def own_copy(view: memoryview) -> memoryview | bytearray:
-    """Copy bytes into memory of its own, in large pages where there are many."""
-    return bytearray(view) if view.nbytes < LARGE else _spares.copied(view)
+    """Copy bytes into memory of its own."""
+    if view.nbytes < LARGE:
+        return bytearray(view)
+    own = _spares.room(view.nbytes)
+    own[:] = view
+    return own
 
 
 class _Spares:
-    """Memory of copies. Each comes back when nothing refers to it any more; a thread drops what is not used again."""
+    """Large memory. It comes back when nothing refers to it any more; a thread drops what is not used again."""
 
     def __init__(self) -> None:
         self._free: deque[tuple[float, mmap.mmap]] = deque()
         self._back: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each that was given back
         self._lock = threading.Lock()
-        self._out = 0  # copies of which the thread has not seen the end
+        self._out = 0  # holders of which the thread has not seen the end
         self._thread: threading.Thread | None = None
 
-    def copied(self, view: memoryview) -> memoryview:
-        """Return a copy."""
-        made = self._taken(view.nbytes)
+    def room(self, size: int) -> memoryview:
+        """Return memory that nothing else refers to."""
+        made = self._taken(size)
         with self._lock:
             self._out += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._drop, name="cellmill-memory", daemon=True)
                 self._thread.start()
-        held: Any = (ctypes.c_ubyte * view.nbytes).from_buffer(made)
+        held: Any = (ctypes.c_ubyte * size).from_buffer(made)
         weakref.finalize(held, self._give_back, made).atexit = False
-        own = memoryview(held).cast("B")
-        own[:] = view
-        return own
+        return memoryview(held).cast("B")
 
     def _taken(self, size: int) -> mmap.mmap:
         """Return memory of at least so many bytes."""

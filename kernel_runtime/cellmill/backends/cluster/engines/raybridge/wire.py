@@ -1,7 +1,7 @@
 """Messages between the kernel and its bridge: a small pickled head, and buffers as they are.
 
-Sound for any number of senders; one thread receives. Lengths go first, so a message is read into memory made once,
-and its buffers are views of that.
+Sound for any number of senders; one thread receives. Lengths go first, so what is small is read into memory made once,
+of which its buffers are views, and each large buffer into its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import struct
 import threading
 from collections.abc import Sequence
 from typing import Any
+
+from ...values.own_memory import LARGE, own_room
 
 MOST_PIECES = 512  # of one system call; the system takes 1,024
 _START = struct.Struct("<II")  # bytes of the head, number of buffers
@@ -59,16 +61,22 @@ class Wire:
         sizes = self._read(8 * count)
         if sizes is None:
             return None
-        each = struct.unpack(f"<{count}Q", sizes)
-        body = self._read(length + sum(each))
-        if body is None:
-            return None
-        head: tuple[Any, ...] = pickle.loads(body[:length])
-        edges = [length, *itertools.accumulate(each, initial=length)][1:]
-        return head, [body[a:b] for a, b in itertools.pairwise(edges)]
+        views: list[memoryview] = []
+        for large, group in itertools.groupby(
+            (length, *struct.unpack(f"<{count}Q", sizes)), lambda size: bool(size >= LARGE)
+        ):
+            each = list(group)
+            for together in [[size] for size in each] if large else [each]:
+                body = self._read(sum(together))
+                if body is None:
+                    return None
+                edges = itertools.accumulate(together, initial=0)
+                views += [body[a:b] for a, b in itertools.pairwise(edges)]
+        head: tuple[Any, ...] = pickle.loads(views[0])
+        return head, views[1:]
 
     def _read(self, size: int) -> memoryview | None:
-        data = memoryview(bytearray(size))
+        data = own_room(size)
         at = 0
         while at < size:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import operator
 import os
@@ -20,6 +21,8 @@ import cellmill
 import cellmill.joblib
 from cellmill import Executor, UsageError, run_registry
 from cellmill.api import questions_of
+from cellmill.diagnostics import unasked
+from cellmill.joblib.listener import Listener
 from tests.joblib.work import (
     around,
     blas_threads,
@@ -33,6 +36,7 @@ from tests.joblib.work import (
 from tests.support import tasks
 from tests.support.helpers import SECONDS, Gate, comes_down
 from tests.support.told import told
+from tests.support.waiting import until
 
 LARGE = 1 << 18  # numbers: 2 MB
 
@@ -330,3 +334,48 @@ def test_a_run_that_was_stopped_as_it_began_is_over(ex: Executor) -> None:
         undo()
     assert comes_down(lambda: len(run_registry.runs_of(ex._backend)), 0)
     assert Parallel(n_jobs=2)(delayed(tasks.double)(i) for i in range(4)) == [0, 2, 4, 6]
+
+
+def _joblibs_threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "cellmill-joblib"]
+
+
+def test_the_thread_that_tells_joblib_ends_with_the_call() -> None:
+    with parallel_config(backend="cellmill", n_jobs=2):
+        assert Parallel(batch_size=1)(delayed(abs)(-i) for i in range(100)) == list(range(100))
+        with pytest.raises(ZeroDivisionError):
+            Parallel(batch_size=1)(delayed(divmod)(i, i % 7) for i in range(1, 100))
+        with Parallel(batch_size=1) as parallel:
+            for _ in range(3):
+                assert parallel(delayed(abs)(-i) for i in range(10)) == list(range(10))
+        left = Parallel(return_as="generator")(delayed(abs)(-i) for i in range(100))
+        assert next(left) == 0
+        del left
+        gc.collect()
+    until(lambda: not _joblibs_threads())
+
+
+def test_failures_beside_the_one_that_joblib_raises_are_not_told_of() -> None:
+    unasked.tell()  # what tests before have left
+    with parallel_config(backend="cellmill", n_jobs=2), pytest.raises(ZeroDivisionError):
+        Parallel(batch_size=1, pre_dispatch="all")(delayed(divmod)(i, 0) for i in range(100))
+    gc.collect()
+    assert unasked.tell() == ""
+
+
+def test_what_joblib_raises_where_it_is_told_hinders_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[int] = []
+
+    def tell(future: Any) -> None:
+        told.append(future.result())
+        if len(told) == 2:
+            raise SystemExit("of the one who is told")
+
+    with Executor(2) as executor:
+        listener = Listener(executor._backend.listen)
+        for i in range(5):
+            listener.add(executor.submit(abs, -i), tell)
+        until(lambda: len(told) == 5)
+        listener.close()
+    assert sorted(told) == list(range(5))
+    assert "exception calling callback" in caplog.text

@@ -241,6 +241,9 @@ class Backend(Protocol):
     def settle(self, seconds: float) -> None:
         """Settle what is over; return when the callbacks of that have run, or the time is over."""
 
+    def listen(self) -> None:
+        """Settle what is over, or will be within a moment: for a thread that waits for any of several tasks."""
+
     def share(self, shared: Shared) -> None: ...
 
     def pause(self, on: bool) -> None: ...

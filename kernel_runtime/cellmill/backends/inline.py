@@ -297,6 +297,9 @@ class InlineBackend(SettledOwner):
     def settle(self, seconds: float) -> None:
         """Calls were over when they returned."""
 
+    def listen(self) -> None:
+        """The same."""
+
     def pause(self, on: bool) -> None:
         if on:
             raise UsageError("the inline backend cannot pause: tasks run as they are called")

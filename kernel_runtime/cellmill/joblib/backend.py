@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future as BaseFuture
@@ -19,6 +20,7 @@ from ..run_registry import Run
 from ..serialization.function_code import function_name
 from ..task import DEFAULT_OPTIONS
 from .batches import SentOnce
+from .listener import Listener
 
 BATCH_SECONDS = 0.03  # of work; joblib takes about 0.1 ms to make and settle a batch
 OF_PROCESSES = ("temp_folder", "verbose", "context")  # options of joblib's own that have no meaning here
@@ -52,6 +54,7 @@ class CellmillBackend(ParallelBackendBase):
         _refuse(unknown)
         super().__init__(nesting_level, inner_max_num_threads)
         self._given = executor
+        self._nested: tuple[Any, int | None] | None = None
         self._most = 1  # batches at once
         self._call = _Call(None, None)
         self._batch_size = 1
@@ -69,6 +72,12 @@ class CellmillBackend(ParallelBackendBase):
         if n_jobs < 0:
             return max(workers + 1 + n_jobs, 1)
         return min(n_jobs, workers) if self._given is not None else n_jobs
+
+    def get_nested_backend(self) -> tuple[Any, int | None]:
+        """Return the backend of calls inside calls, and their ``n_jobs``."""
+        if self._nested is None:
+            self._nested = super().get_nested_backend()
+        return self._nested
 
     def configure(
         self,
@@ -89,6 +98,7 @@ class CellmillBackend(ParallelBackendBase):
             )
         if mmap_mode != "r":
             max_nbytes = None
+        self._nested = None
         self._most = self.effective_n_jobs(n_jobs)
         if self._most == 1:
             raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
@@ -176,6 +186,10 @@ class _Call:
         self._under_way = 0
         self._waiting: deque[Callable[[], BaseFuture[Any]]] = deque()  # for one of those at once to end
         self.over = False
+        self._listener: Listener | None = None
+        if executor is not None:
+            self._listener = Listener(lambda: executor._backend.listen())
+            weakref.finalize(self, self._listener.close).atexit = False
 
     def submit(
         self, batch: BatchedCalls, callback: Callable[[Any], Any] | None, threads: int | None
@@ -188,20 +202,12 @@ class _Call:
             function, args = self._sent.packed(batch, threads)
         except Exception as error:
             failure = error
+        if self._most is None:
+            return self._begun(batch, function, args, callback, failure)
 
         def begin() -> BaseFuture[Any]:
-            future: BaseFuture[Any]
-            try:
-                if failure is not None:
-                    raise failure
-                future = self._submitted(batch, function, args)
-            except Exception as error:  # joblib asks in its callbacks, too, where an error would be lost
-                future = BaseFuture()
-                future.set_exception(error)
-            if self._most is not None:
-                future.add_done_callback(self._next)
-            if callback is not None:
-                future.add_done_callback(callback)
+            future = self._begun(batch, function, args, callback, failure)
+            future.add_done_callback(self._next)
             return future
 
         with self._lock:
@@ -224,9 +230,35 @@ class _Call:
         """End the run and let go of what was sent; tasks under way go on."""
         with uninterrupted():
             self.over = True
+            if self._listener is not None:
+                self._listener.close()
             self._sent.close()
             if self._run is not None:
                 self._run.finish()
+
+    def _begun(
+        self,
+        batch: BatchedCalls,
+        function: Any,
+        args: tuple[Any, ...],
+        callback: Callable[[Any], Any] | None,
+        failure: Exception | None,
+    ) -> BaseFuture[Any]:
+        """Submit a batch; its future has failed already where there is a failure."""
+        future: BaseFuture[Any]
+        try:
+            if failure is not None:
+                raise failure
+            future = self._submitted(batch, function, args)
+        except Exception as error:  # joblib asks in its callbacks, too, where an error would be lost
+            future = BaseFuture()
+            future.set_exception(error)
+        if callback is not None:
+            if isinstance(future, Future) and self._listener is not None:
+                self._listener.add(future, callback)
+            else:
+                future.add_done_callback(callback)
+        return future
 
     def _submitted(self, batch: BatchedCalls, function: Any, args: tuple[Any, ...]) -> Future:
         executor = self._executor

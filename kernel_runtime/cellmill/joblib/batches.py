@@ -61,6 +61,7 @@ class SentOnce:
         """``least``: bytes of a buffer that is sent once and read in place; None: none is."""
         self._least = least
         self._sent: dict[tuple[int, int], _Sent] = {}
+        self._nested: tuple[Any, int | None, bytes] = (None, None, b"")
         # By the identity of the function, which they keep alive.
         self._runners: dict[tuple[int, bool], Callable[..., Any]] = {}
 
@@ -73,9 +74,8 @@ class SentOnce:
         """
         if len(batch.items) == 1:
             function, args, kwargs = batch.items[0]
-            if not kwargs and payload.encode_simple(args) is not None:
-                around = pickle.dumps((batch._backend, batch._n_jobs, threads), 5)
-                return self._runner(function, alone=True), (HIDDEN_ARGUMENT + around, *args)
+            if not kwargs and payload.is_simple(args):
+                return self._runner(function, alone=True), (self._around(batch, threads), *args)
         functions = [function for function, _, _ in batch.items]
         args = [args for _, args, _ in batch.items]
         kwargs = [kwargs for _, _, kwargs in batch.items]
@@ -126,6 +126,14 @@ class SentOnce:
             if len(self._runners) > MOST_RUNNERS:
                 self._runners.clear()
             found = self._runners[id(function), alone] = _once(function) if alone else _repeated(function)
+        return found
+
+    def _around(self, batch: BatchedCalls, threads: int | None) -> bytes:
+        """Return what a call finds around it, see `_once`: the backend of calls inside it, and threads."""
+        backend, n_jobs, found = self._nested
+        if backend is not batch._backend or n_jobs != batch._n_jobs:
+            found = HIDDEN_ARGUMENT + pickle.dumps((batch._backend, batch._n_jobs, threads), 5)
+            self._nested = batch._backend, batch._n_jobs, found
         return found
 
     def _placed(self, view: memoryview) -> pickle.PickleBuffer | Shared:

@@ -29,6 +29,7 @@ COMMON_MIN = 32 << 10  # bytes; larger buffers that several elements of a chunk 
 ALIGN = 64
 PAGE = 4096
 OWN_MIN = 256 << 10  # bytes of buffers that get pages of their own; fewer are copied faster
+FEW_VALUES, SHORT_TEXT = 8, 100  # characters or bytes
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 _MAGIC = b"CMB1"
 _MAIN = b"_main__"
@@ -172,6 +173,15 @@ def encode_simple(value: Any) -> bytes | None:
         if len(data) < BUFFER_MIN:
             return data
     return None
+
+
+def is_simple(values: tuple[Any, ...]) -> bool:
+    """Whether these are few plain numbers and short texts, of which `encode_simple` has a pickle."""
+    return (
+        len(values) <= FEW_VALUES
+        and _SIMPLE.issuperset(map(type, values))
+        and all(len(value) <= SHORT_TEXT for value in values if type(value) is str or type(value) is bytes)
+    )
 
 
 def encode(value: Any) -> Encoded:

@@ -26,7 +26,9 @@ from .tasks_in_flight import Taken
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
-AHEAD_NS = 2 * PACK_NS  # a task; packs of longer ones do not wait there: the way back and forth takes some milliseconds
+AHEAD_NS = (
+    2 * PACK_NS
+)  # a task; packs of longer ones do not wait there: the way back and forth takes some milliseconds
 MOST_TASKS = 4096  # in a pack
 MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
 ROOM = (

@@ -454,6 +454,9 @@ class ScheduledBackend:
     def settle(self, seconds: float) -> None:
         self.resolver.settle(seconds)
 
+    def listen(self) -> None:
+        self.resolver.listen()
+
     def pause(self, on: bool) -> None:
         with_gil.csched_pause(self.scheduler.handle, on)
 

@@ -81,6 +81,15 @@ class Resolver:
             if self.stopped and future._state not in OVER:
                 time.sleep(0.001)
 
+    def listen(self) -> None:
+        """Settle what has come, or comes within a moment."""
+        if self.scheduler.poll() > 0 or self.scheduler.wait(SLICE_MS) > 0:
+            if not self.resolve():  # another thread is at it
+                with self._lock:
+                    pass
+        elif self.stopped:
+            time.sleep(0.001)
+
     def resolve(self, patience: float = 0.0) -> bool:
         """Settle everything that has come; False when another thread does it right now, which is waited for so many
         seconds at most.

@@ -8,6 +8,7 @@ import operator
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -379,3 +380,29 @@ def test_what_joblib_raises_where_it_is_told_hinders_no_other(caplog: pytest.Log
         listener.close()
     assert sorted(told) == list(range(5))
     assert "exception calling callback" in caplog.text
+
+
+def test_results_of_few_calls_are_there_before_joblib_looks(
+    ex: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sleeps where they are not."""
+    here, sleep, slept = threading.get_ident(), time.sleep, list[float]()
+
+    def sleeps(seconds: float) -> None:
+        if threading.get_ident() == here:
+            slept.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", sleeps)
+    for _ in range(3):
+        assert Parallel(2)(delayed(abs)(-i) for i in range(300)) == list(range(300))
+    assert slept == []
+
+
+def test_what_is_yielded_is_not_held_back_until_all_is_over(ex: Executor, gate: Gate) -> None:
+    found = Parallel(2, batch_size=1, return_as="generator", pre_dispatch="all")(
+        delayed(function)(*args) for function, args in [(abs, (-1,)), (tasks.hold, (gate.folder, 2))]
+    )
+    assert next(found) == 1
+    gate.release()
+    assert next(found) == 2

@@ -22,6 +22,7 @@ from ..task import DEFAULT_OPTIONS
 from .batches import SentOnce
 from .listener import Listener
 
+JOBLIBS_LOOK = 0.01  # seconds between looks of joblib's
 BATCH_SECONDS = 0.03  # of work; joblib takes about 0.1 ms to make and settle a batch
 OF_PROCESSES = ("temp_folder", "verbose", "context")  # options of joblib's own that have no meaning here
 GROWTH = 32  # times as large as the last batch, at most
@@ -130,9 +131,17 @@ class CellmillBackend(ParallelBackendBase):
 
     @contextlib.contextmanager
     def retrieval_context(self) -> Iterator[None]:
-        """Around the reading of results. joblib forgets an error of the iterable where all calls that were taken from
-        it are over when it looks (``pre_dispatch="all"``): it would return the results so far, or none.
+        """Around the reading of results, for which joblib looks every 10 ms. What it returns as a list is waited for
+        here, what it yields one by one for a moment.
+
+        joblib forgets an error of the iterable where all calls that were taken from it are over when it looks
+        (``pre_dispatch="all"``): it would return the results so far, or none.
         """
+        parallel = self.parallel
+        bounded = parallel.return_generator or parallel.timeout is not None
+        self._call.wait(
+            lambda: parallel._aborting or not parallel._wait_retrieval(), JOBLIBS_LOOK if bounded else None
+        )
         yield
         if self.parallel._aborting:
             self.parallel._raise_error_fast()
@@ -216,6 +225,11 @@ class _Call:
                 return None
             self._under_way += 1
         return begin()
+
+    def wait(self, over: Callable[[], bool], seconds: float | None) -> None:
+        """Return when ``over()`` is true, or the time is."""
+        if self._listener is not None:
+            self._listener.wait(over, seconds)
 
     def stop(self) -> None:
         """Cancel what waits and interrupt what runs."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from itertools import repeat
 from operator import is_
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from cffi import FFI
@@ -30,6 +31,8 @@ from ..serialization.shared import Shared, attached, detached, share, unshared
 from ..serialization.unpicklable import explain_argument
 
 MOST_RUNNERS = 64
+Runners = dict[tuple[int, bool], Callable[..., Any]]  # by the identity of the function, which they keep alive
+_lasting: Runners = {}  # for functions that hold nothing: another call of joblib.Parallel has them again
 _ffi = FFI()
 
 
@@ -62,8 +65,7 @@ class SentOnce:
         self._least = least
         self._sent: dict[tuple[int, int], _Sent] = {}
         self._nested: tuple[Any, int | None, bytes] = (None, None, b"")
-        # By the identity of the function, which they keep alive.
-        self._runners: dict[tuple[int, bool], Callable[..., Any]] = {}
+        self._runners: Runners = {}
 
     def packed(self, batch: BatchedCalls, threads: int | None) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return the function and the arguments of the task for a batch; raise `PayloadError` where it has none.
@@ -121,11 +123,12 @@ class SentOnce:
         """Return what calls this function once, or for each item of a batch: the same one each time, so it travels
         once.
         """
-        found = self._runners.get((id(function), alone))
+        runners = _lasting if _holds_nothing(function) else self._runners
+        found = runners.get((id(function), alone))
         if found is None:
-            if len(self._runners) > MOST_RUNNERS:
-                self._runners.clear()
-            found = self._runners[id(function), alone] = _once(function) if alone else _repeated(function)
+            if len(runners) > MOST_RUNNERS:
+                runners.clear()
+            found = runners[id(function), alone] = _once(function) if alone else _repeated(function)
         return found
 
     def _around(self, batch: BatchedCalls, threads: int | None) -> bytes:
@@ -146,6 +149,15 @@ class SentOnce:
             copy = bytes(view)  # an earlier one is let go of with the last batch that refers to it
             sent = self._sent[key] = _Sent(copy, share(pickle.PickleBuffer(copy)))
         return sent.handle
+
+
+def _holds_nothing(function: Callable[..., Any]) -> bool:
+    """Whether a function has nothing of its own but its code: it may be kept when nothing else refers to it."""
+    if type(function) is FunctionType:
+        return not (
+            function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__
+        )
+    return type(function) is BuiltinFunctionType and type(function.__self__) is ModuleType
 
 
 def _look_for_files(batch: BatchedCalls) -> None:

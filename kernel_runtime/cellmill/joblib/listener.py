@@ -8,6 +8,7 @@ itself; where joblib takes long, the others settle them meanwhile.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures._base import LOGGER
@@ -15,6 +16,7 @@ from typing import Any
 
 from ..futures import OVER, Future
 
+LOOK_SECONDS = 0.1  # where there is no end: a call may be over without a word
 Told = Callable[[Any], Any]
 
 
@@ -25,6 +27,7 @@ class Listener:
         self._listen = listen
         self._new: deque[tuple[Future, Told]] = deque()
         self._wanted = threading.Event()  # there may be something new, or no more comes
+        self._told_all = threading.Event()  # since a thread began to wait
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -37,6 +40,16 @@ class Listener:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="cellmill-joblib", daemon=True)
             self._thread.start()
+
+    def wait(self, over: Callable[[], bool], seconds: float | None) -> None:
+        """Return when ``over()`` is true, which it becomes with what is told, or the time is."""
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            self._told_all.clear()
+            left = LOOK_SECONDS if end is None else end - time.monotonic()
+            if left <= 0 or over():
+                return
+            self._told_all.wait(left)
 
     def close(self) -> None:
         """End when all have been told of."""
@@ -51,6 +64,7 @@ class Listener:
             if not waiting:
                 if self._closed:
                     return
+                self._told_all.set()
                 self._wanted.clear()
                 if not self._new and not self._closed:
                     self._wanted.wait()

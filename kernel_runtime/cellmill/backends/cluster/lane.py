@@ -23,6 +23,7 @@ from .modules import Texts
 from .packs_in_flight import SentPack, SentPacks, reply_to
 from .page import Page
 from .tasks_in_flight import Taken
+from .values.own_memory import own_room
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
@@ -38,7 +39,6 @@ LARGE = 64 << 10  # bytes of a pack, from which on its room is sent, not a copy
 SLICE_MS = 500  # of a wait
 TAKEN_SECONDS = 1.0  # for the relay to take back what a remote worker gave up
 STUCK_SECONDS = 0.15  # after which what waits behind a task may go elsewhere
-_untouched = nogil_ffi.new_allocator(should_clear_after_alloc=False)
 
 
 class LaneHost(Protocol):
@@ -116,7 +116,7 @@ class Lane:
         self.left = False  # by the cluster: no loss that users are told of
         self._patient = False  # nothing more is sent until what runs there has come back
         self._alone = False  # what is outstanding has the lane for itself
-        self._room = _untouched("char[]", ROOM)
+        self._room = own_room(ROOM)
         self._records = nogil_ffi.new("csched_packed_t[]", MOST_RECORDS)
         self._used = nogil_ffi.new("uint64_t *")
         self.page = Page(pool.folder, number)
@@ -245,7 +245,7 @@ class Lane:
                 handle,
                 SLICE_MS,
                 self._most(),
-                self._room,
+                nogil_ffi.from_buffer(self._room),
                 len(self._room),
                 self._records,
                 MOST_RECORDS,
@@ -254,7 +254,7 @@ class Lane:
             if n > 0:
                 self._send(n)
             elif n == with_gil.CSCHED_ETOOBIG:
-                self._room = _untouched("char[]", int(self._used[0]))
+                self._room = own_room(int(self._used[0]))
             elif n == with_gil.CSCHED_EAGAIN:  # the next one waits until nothing is outstanding
                 nogil.csched_lane_wait(handle, SLICE_MS)
             elif n == with_gil.CSCHED_ESTOPPED:
@@ -304,11 +304,11 @@ class Lane:
         records = bytes(nogil_ffi.buffer(self._records, n * pack.PACKED.size))
         count = len(self._taken) - sum(p.tasks for p in self.packs)
         self._alone = bool(self._records[n - 1].alone)
-        data: Any = nogil_ffi.buffer(self._room, int(self._used[0]))
+        data: Any = self._room[: int(self._used[0])]
         if len(data) < LARGE:
             data = bytes(data)
         else:
-            data, self._room = memoryview(data), _untouched("char[]", ROOM)
+            self._room = own_room(ROOM)
         if self._unheard:
             records, data = pack.with_words(self._unheard, records, data)
         words = pack.words(records, data) if n > count or self._unheard else []

@@ -9,6 +9,7 @@ from ....serialization import payload
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import ERROR, INPUT, NONE, OUTCOME, TASK
+from ..values.own_memory import own_copy
 
 
 class Work:
@@ -56,7 +57,7 @@ def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
     """
     view = data[at : at + size]
     if not inputs:
-        return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode_own(view)
+        return pickle.loads(view) if size < payload.BUFFER_MIN else payload.decode_own(view, _copied(view))
     places = []
     at += size
     for _ in range(inputs):
@@ -66,9 +67,14 @@ def arguments(data: memoryview, at: int, size: int, inputs: int) -> Any:
         places.append((status, data[at : at + length]))
         at += length
     payload.inputs.loading = lambda i, common: (
-        None if places[i][0] == NONE else payload.decode_own(places[i][1], None, common)
+        None if places[i][0] == NONE else payload.decode_own(places[i][1], _copied(places[i][1]), common)
     )
     try:
-        return payload.decode_own(view)
+        return payload.decode_own(view, _copied(view))
     finally:
         payload.inputs.loading = None
+
+
+def _copied(view: memoryview) -> payload.Area:
+    """Return what copies a part of a payload for one holder."""
+    return lambda at, size: memoryview(own_copy(view[at : at + size]))

@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from typing import Any
 
-LARGE = 4 << 20  # bytes
+LARGE = 512 << 10  # bytes
 SPARES = 2  # holders that have gone whose memory is kept
 SPARE_SECONDS = 1.0
 SLACK = 1.25  # times what is needed: a larger spare is of no use

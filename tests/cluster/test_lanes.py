@@ -354,7 +354,7 @@ def test_replies_come_in_parts(opened: Any) -> None:
 
     def in_parts(data: list[Any]) -> Any:
         reply = entry.run_in_parts(data)
-        parts = reply if isinstance(reply, pack.Parts) else [reply]
+        parts = reply if isinstance(reply, pack.ReplyParts) else [reply]
         counts.append(len(parts))
         pickled = pickle.loads(pickle.dumps(parts, 5)), pickle.loads(pickle.dumps(parts, 4))
         assert all(b"".join(one) == pack.joined_reply(reply) for one in pickled)

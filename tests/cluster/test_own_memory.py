@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -74,6 +77,18 @@ def test_spares_are_dropped_and_the_thread_ends(spares: Any, monkeypatch: pytest
     assert spares._thread is None
     copied(7)  # another one begins
     assert spares._thread is not None
+
+
+def test_a_forked_child_has_spares_of_its_own() -> None:
+    held = copied(1)
+    with own_memory._spares._lock:  # as another thread may have it
+        child = os.fork()
+        if not child:
+            signal.alarm(int(SECONDS))
+            with contextlib.suppress(BaseException):
+                os._exit(0 if int(copied(2)[0]) == 2 and int(held[0]) == 1 else 1)
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_no_two_holders_have_the_same_memory(spares: Any, monkeypatch: pytest.MonkeyPatch) -> None:

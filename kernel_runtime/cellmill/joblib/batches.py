@@ -134,7 +134,7 @@ class SentOnce:
     def _around(self, batch: BatchedCalls, threads: int | None) -> bytes:
         """Return what a call finds around it, see `_once`: the backend of calls inside it, and threads."""
         backend, n_jobs, found = self._nested
-        if backend is not batch._backend or n_jobs != batch._n_jobs:
+        if not found or backend is not batch._backend or n_jobs != batch._n_jobs:
             found = HIDDEN_ARGUMENT + pickle.dumps((batch._backend, batch._n_jobs, threads), 5)
             self._nested = batch._backend, batch._n_jobs, found
         return found

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..futures import OVER, Future
 
-LOOK_SECONDS = 0.1  # where there is no end: a call may be over without a word
+LOOK_SECONDS = 0.02  # a call that fails is over before all is told
 Told = Callable[[Any], Any]
 
 

@@ -27,14 +27,10 @@ from .values.own_memory import own_room
 
 BUDGET_NS = 100_000_000  # of a pack: after that its tasks that have not begun come back
 PACK_NS = 50_000_000  # work in a pack
-AHEAD_NS = (
-    2 * PACK_NS
-)  # a task; packs of longer ones do not wait there: the way back and forth takes some milliseconds
+AHEAD_NS = 2 * PACK_NS  # for a task; packs of longer ones do not wait there
 MOST_TASKS = 4096  # in a pack
 MOST_RECORDS = MOST_TASKS + 256  # with functions and requests
-ROOM = (
-    8 << 20
-)  # bytes of a pack of several tasks; a larger one travels alone. A pack costs as much as a megabyte
+ROOM = 8 << 20  # bytes of a pack of several tasks; a larger one travels alone
 LARGE = 64 << 10  # bytes of a pack, from which on its room is sent, not a copy
 SLICE_MS = 500  # of a wait
 TAKEN_SECONDS = 1.0  # for the relay to take back what a remote worker gave up

@@ -105,7 +105,7 @@ class Reply(NamedTuple):
         return float(max(1, finished - (first[6] or self.begun))) / self.tasks
 
 
-class Parts(list[Any]):
+class ReplyParts(list[Any]):
     """The buffers of a reply. Its pickle is that of a plain list, which has the large ones beside it."""
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -122,7 +122,7 @@ def encode_reply(
     data: list[bytes | memoryview],
     begun: int,
     ended: int,
-) -> bytes | Parts:
+) -> bytes | ReplyParts:
     """Encode a reply. Large parts of its data are not copied; all others are joined."""
     shown = b"".join(frames)
     together: list[Any] = [
@@ -132,7 +132,7 @@ def encode_reply(
     ]
     if max(map(len, data), default=0) < APART:
         return b"".join(together + data)
-    parts = Parts()
+    parts = ReplyParts()
     for part in data:
         if len(part) < APART:
             together.append(part)
@@ -146,7 +146,7 @@ def encode_reply(
     return parts
 
 
-def joined_reply(reply: bytes | Parts) -> bytes:
+def joined_reply(reply: bytes | ReplyParts) -> bytes:
     """Return a reply as one buffer."""
     return b"".join(reply) if isinstance(reply, list) else reply
 

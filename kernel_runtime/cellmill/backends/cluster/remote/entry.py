@@ -39,7 +39,7 @@ def run(data: list[Any]) -> bytes:
     return pack.joined_reply(run_in_parts(data))
 
 
-def run_in_parts(data: list[Any]) -> bytes | pack.Parts:
+def run_in_parts(data: list[Any]) -> bytes | pack.ReplyParts:
     """The same; large results in the reply are not copied."""
     begun = clocks.now()
     head = pack.pack_head(data[0])

@@ -77,7 +77,7 @@ class RemoteRunner:
 
     def run(
         self, number: int, records: memoryview, data: memoryview, begun: int, budget_ns: int
-    ) -> bytes | pack.Parts:
+    ) -> bytes | pack.ReplyParts:
         """Tasks one after another, until there are no more or the budget is used up."""
         if not self._in_hand.acquire(
             blocking=False

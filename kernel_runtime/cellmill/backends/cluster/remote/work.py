@@ -29,7 +29,7 @@ class Work:
         self.heard = 0  # behind the last one that is begun: those that tell something are heard up to here
         self.results: list[tuple[Any, ...]] = []
 
-    def reply(self, frames: list[bytes]) -> bytes | pack.Parts:
+    def reply(self, frames: list[bytes]) -> bytes | pack.ReplyParts:
         """Encode the outcomes so far."""
         join, results = OUTCOME.pack, self.results[:]  # it may grow meanwhile
         records = b"".join([join(*result[:10]) for result in results])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
+import os
 import queue
 import threading
 import time
@@ -52,8 +53,9 @@ class _Spares:
         with self._lock:
             self._out += 1
             if self._thread is None:
-                self._thread = threading.Thread(target=self._drop, name="cellmill-memory", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._drop, name="cellmill-memory", daemon=True)
+                thread.start()  # an interrupt in here leaves none that never runs
+                self._thread = thread
         held: Any = (ctypes.c_ubyte * size).from_buffer(made)
         weakref.finalize(held, self._give_back, made).atexit = False
         return memoryview(held).cast("B")
@@ -66,9 +68,7 @@ class _Spares:
                 if size <= len(made) <= SLACK * size:
                     return made
         made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        with contextlib.suppress(
-            OSError, AttributeError
-        ):  # small ones take longer; a system may have no others
+        with contextlib.suppress(OSError, AttributeError):  # a system that has only small ones
             made.madvise(mmap.MADV_HUGEPAGE)
         return made
 
@@ -98,3 +98,12 @@ class _Spares:
 
 
 _spares = _Spares()
+
+
+def _begin_anew() -> None:
+    """In a forked child, which lacks the thread."""
+    global _spares
+    _spares = _Spares()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

@@ -406,3 +406,19 @@ def test_what_is_yielded_is_not_held_back_until_all_is_over(ex: Executor, gate: 
     assert next(found) == 1
     gate.release()
     assert next(found) == 2
+
+
+def test_a_failure_that_came_before_it_was_listened_for_is_not_told_of() -> None:
+    unasked.tell()
+    heard: list[Any] = []
+    with Executor(1) as executor:
+        failed = executor.submit(divmod, 1, 0)
+        until(failed.done)
+        listener = Listener(executor._backend.listen)
+        listener.add(failed, heard.append)
+        until(lambda: heard)
+        listener.close()
+        heard.clear()
+        del failed
+        gc.collect()
+        assert unasked.tell() == ""

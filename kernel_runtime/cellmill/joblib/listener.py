@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures._base import LOGGER
 from typing import Any
 
+from ..diagnostics import unasked
 from ..futures import OVER, Future
 
 LOOK_SECONDS = 0.02  # a call that fails is over before all is told
@@ -34,6 +35,9 @@ class Listener:
     def add(self, future: Future, told: Told) -> None:
         """Have ``told(future)`` called; by one thread at a time, which may be this one's."""
         future._asks_to_be_seen = False  # where joblib has heard of one failure, it asks for no others
+        failed = future._exception
+        if failed is not None:  # already: it may have been noted
+            unasked.forget(future, failed)
         self._new.append((future, told))
         if not self._wanted.is_set():
             self._wanted.set()

@@ -99,8 +99,9 @@ typedef struct { /* further arguments of csched_submit_with */
     uint64_t block;    /* payload in a kernel block at this offset; UINT64_MAX: inline */
     uint64_t not_before; /* earliest start; 0: at once */
     uint32_t attempt;  /* number of earlier attempts, for its journey */
-    uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do; 2: what
-                        * failed or was lost is counted by the submitter (csched_run_adjust), who may send it again */
+    uint32_t ask;      /* 1: after each failed attempt that is not the last, CSCHED_ATTEMPT asks what to do; 2: the
+                        * submitter, who may send it again, counts what was submitted, before this call, and what
+                        * failed or was lost (csched_run_adjust) */
     uint64_t position; /* 1 + its position in the state map if it was submitted before; 0: a new position */
     uint32_t beside; /* a second function that its worker must have (csched_function_needs); 0: none */
     uint32_t warm;   /* 1 + the worker that has what its arguments refer to, which is preferred; 0: none known */

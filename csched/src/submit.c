@@ -14,10 +14,12 @@
 
 enum { SUBMIT_POLL_NS = 200000 }; /* no thread polls while the caller submits: it drains the rings itself */
 
-static void count_submitted(csched_t *s, const task_t *task)
+static void count_submitted(csched_t *s, const task_t *task, const csched_options_t *options)
 {
     account_submitted(&s->accounts, task);
     backlog_submitted(s, task);
+    if (options && options->ask == 2)
+        return; /* counted before, so that a scheduler to which it is on its way is not taken for idle */
     s->stats.submitted += task->count;
     if (task->run < s->run_count)
         s->runs[task->run].submitted += task->count;
@@ -229,7 +231,7 @@ int64_t task_submit(csched_t *s, const call_t *call)
         undo(s, task, call->options->position);
         return rc;
     }
-    count_submitted(s, task);
+    count_submitted(s, task, call->options);
     kept_calls_submitted(s, task);
     return ticket;
 }

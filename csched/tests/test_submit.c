@@ -334,8 +334,29 @@ static void wrong_arguments(void)
     world_close(w);
 }
 
+/* Elements count from when their submitter has them: a scheduler that some are on their way to is not closed as idle. */
+static void what_is_on_its_way_keeps_it_open(void)
+{
+    world_t *w = world_open(0);
+    world_threads(w, 1);
+    csched_options_t options = plain();
+    options.ask = 2;
+    options.count = 3;
+    csched_run_adjust(w->s, UINT32_MAX, 3, 0, 0, 0, 0);
+    EQUAL(csched_close_idle(w->s), CSCHED_EAGAIN);
+    submit_with(w, (job_t){JOB_CHUNK, 0, 0}, &options);
+    EQUAL(stats_of(w).submitted, 3);
+    EQUAL(csched_close_idle(w->s), CSCHED_EAGAIN);
+    finish(w, 1);
+    EQUAL(stats_of(w).succeeded, 3);
+    OK(csched_close_idle(w->s));
+    EQUAL(csched_submit(w->s, 1, 0, 0, NULL, 0, 0), CSCHED_ESTOPPED);
+    EQUAL(stats_of(w).submitted, 3);
+    world_close(w);
+}
+
 MAIN(TEST(independent_tasks), TEST(a_million_before_any_worker), TEST(a_chain), TEST(diamonds), TEST(fan_in),
      TEST(inputs_already_there), TEST(an_input_that_failed_long_ago), TEST(payloads_larger_than_the_ring),
      TEST(the_largest_in_line_payloads_and_inputs), TEST(priorities_run_larger_first), TEST(not_before_its_time),
      TEST(not_before_its_time_although_its_input_is_there), TEST(a_full_arena_does_not_block_the_queue),
-     TEST(wrong_arguments))
+     TEST(wrong_arguments), TEST(what_is_on_its_way_keeps_it_open))

@@ -135,7 +135,9 @@ class Chunk:
         self.inputs: Sequence[Future] = ()  # of an element that is alone: one of them may fail
 
     def describe(self, form: Any) -> None:
-        """Fill in what the scheduler is told of it (csched_options_t): the stream tries its elements again."""
+        """Fill in what the scheduler is told of it (csched_options_t): the stream has counted its elements, and tries
+        them again.
+        """
         form.count, form.retries, form.ask, form.attempt = len(self.items), 0, 2, self.attempt
         form.position = 0 if self.position is None else self.position + 1
         form.not_before = time.monotonic_ns() + int(self.delay * 1e9) if self.delay else 0

@@ -303,7 +303,6 @@ class Sender:
             error = outcomes.dependency_failed(cause, 0)
             raise error from error.__cause__
         chunk.inputs = (cause,)
-        self.scheduler.adjust_run(run, submitted=-1)  # counted when it was added to the stream
         form = form_not_run(options.priority)
         chunk.describe(form)
         self._submit_not_run(chunk, function, run, cause, form)
@@ -398,7 +397,6 @@ class Sender:
             slot = self.slots.take()
             self.slots.entries[slot], chunk.slot = chunk, slot
             chunk.inputs = inputs if count == 1 else ()
-            self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, block)
             chunk.describe(form)
             ticket = with_gil.csched_submit_with(
@@ -417,7 +415,6 @@ class Sender:
                 return
             if block != NO_BLOCK:
                 self.scheduler.drop(block)
-            self.scheduler.adjust_run(run, submitted=count)
             try:
                 self.slots.undo(slot, ticket)
             except StaleInput:

@@ -198,7 +198,6 @@ class ThreadsSender(Sender):
             self.slots.entries[slot], chunk.slot = chunk, slot
             chunk.inputs = inputs if count == 1 else ()
             self.calls[slot] = call
-            self.scheduler.adjust_run(run, submitted=-count)  # counted when they were added to the stream
             form, _keep = self._form(options, inputs, NO_BLOCK)
             chunk.describe(form)
             ticket = with_gil.csched_submit_with(
@@ -209,7 +208,6 @@ class ThreadsSender(Sender):
                     self._tell_over(ticket, number, inputs.over)
                 return
             del self.calls[slot]
-            self.scheduler.adjust_run(run, submitted=count)
             try:
                 self.slots.undo(slot, ticket)
             except StaleInput:

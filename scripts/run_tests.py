@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import TextIO
@@ -92,7 +92,17 @@ def c_tests(target: str = "test") -> Outcome:
     found = counted(status, output, r"\b(?P<passed>\d+) passed(?:, (?P<failed>\d+) failed)?")
     if not status and not found.passed:
         return Outcome(passed=1)
-    return found
+    return replace(found, details=tuple(failed_programs(output)))
+
+
+def failed_programs(output: str) -> Iterator[str]:
+    """The line of each test program that failed, and what it said."""
+    failed = False
+    for line in output.splitlines():
+        if line.startswith(("ok ", "FAIL ")) or line.endswith(" failed"):
+            failed = line.startswith("FAIL ")
+        if failed:
+            yield line
 
 
 def typescript() -> Outcome:

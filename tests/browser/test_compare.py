@@ -94,7 +94,8 @@ def what_came_from_the_cache(one: Any, first: int) -> None:
     for at, said in enumerate(("defined now", "sum 30", "sum 140", "sum 140 4")):
         one.run_cell(first + at)
         one.wait_output(first + at, said)
-    assert "3 of 3 done, 5 from the cache" in (badge(one.page, first + 2).get_attribute("aria-label") or "")
+    told = badge(one.page, first + 2).and_(one.page.locator('[aria-label*="3 of 3 done, 5 from the cache"]'))
+    told.wait_for()
     badge(one.page, first + 3).get_by_text("+9").wait_for()
     runs = one.page.locator(f"{PANEL} .cellmill-history-outcome")
     runs.get_by_text("3 done, 5 from the cache").wait_for()

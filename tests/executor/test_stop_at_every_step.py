@@ -16,6 +16,7 @@ START = """
 import concurrent.futures, decimal, logging, os, sys
 from cellmill import Executor, share
 from tests.support.stops import each_step
+from tests.support.waiting import until
 
 ex = Executor(2)
 ex.run_on_workers(int)
@@ -30,12 +31,16 @@ def scaled(x):
 def both(a, b):
     return a, b
 
+def wait_for_all():
+    until(lambda: (stats := ex.stats()).done == stats.submitted)
+
 here = os.path.dirname(os.path.realpath(__file__))
 folders = [os.path.join(here, name) for name in ("one", "other")]
 for folder in folders:
     os.mkdir(folder)
 
 def change(step):
+    wait_for_all()  # the call that Stop met may have become a task
     os.environ["STEP"] = str(step)
     os.chdir(folders[step % 2])
     logging.getLogger().setLevel(10 + step % 40)
@@ -62,6 +67,7 @@ for step in each_step(EVERY, prepare):
 def prepare(step):
     global ex
     ex.shutdown(wait=False)
+    wait_for_all()
     ex = Executor(1)
     change(step)
     return lambda: ex.submit(seen)
@@ -133,7 +139,6 @@ LIVES = {
 LEFT = """
 import threading
 import psutil
-from tests.support.waiting import until
 
 def ready():
     ex = Executor(1)

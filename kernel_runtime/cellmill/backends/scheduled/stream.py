@@ -109,10 +109,11 @@ class Stream:
     def add(self, keys: Sequence[Any], items: list[Any], packing: int = 0) -> None:
         """More elements; `send` gets them going. ``packing``: nanoseconds that it took to pack them."""
         with self._lock:
+            # counted first: once they are here, another thread may send them
+            self.host.scheduler.adjust_run(self.run, submitted=len(items))
             self._packing += packing
             self.unfinished += len(items)
             self.waiting.add(keys, items)
-        self.host.scheduler.adjust_run(self.run, submitted=len(items))
 
     def send(self) -> None:
         """Cut and submit chunks as long as workers have use for them. Raises `Closed`: all that waited is cancelled."""

@@ -60,7 +60,37 @@ def test_a_spare_that_is_too_small_or_too_large_is_dropped(
     for size in (2 * SIZE, SIZE, 3 * SIZE):
         copied(1, size)
         assert len(spares._free) == 1
-        assert len(spares._free[0][1]) == size
+        assert len(spares._free[0][-1]) == size
+
+
+def test_a_task_without_a_copy_has_the_memory_of_the_one_before(
+    spares: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_memory, "SPARE_SECONDS", SECONDS)
+    at = place(copied(1))
+    for _ in range(2):  # each takes a copy: the memory goes from one to the next
+        taken = copied(2)
+        own_memory.task_begins()
+        assert place(taken) == at
+        del taken
+        assert len(spares._free) == 1
+    own_memory.task_begins()
+    assert not spares._free
+
+
+def test_a_task_leaves_other_threads_theirs(spares: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_memory, "SPARE_SECONDS", SECONDS)
+    mine = copied(1)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(copied, 1).result(SECONDS)
+        del mine
+        assert len(spares._free) == 2
+        own_memory.task_begins()  # it had a copy
+        own_memory.task_begins()
+        assert len(spares._free) == 1
+        for _ in range(2):
+            other.submit(own_memory.task_begins).result(SECONDS)
+        assert not spares._free
 
 
 def test_spares_are_dropped_and_the_thread_ends(spares: Any, monkeypatch: pytest.MonkeyPatch) -> None:

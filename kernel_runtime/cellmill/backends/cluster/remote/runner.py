@@ -27,6 +27,7 @@ from ....serialization.unpicklable import encode_rest
 from ....worker_process.protocol import IMPORTS
 from .. import clocks, pack, page
 from ..pack import CALL, CONTEXT, ERROR, FUNCTION, MODULES, NONE, PACKED, TASK, VALUE
+from ..values import own_memory
 from ..values.proxies import ENDS_PACK, Outside
 from ..values.stores import joined, left
 from . import kept, measure, modules
@@ -201,6 +202,8 @@ class RemoteRunner:
                         wait_for_imports()
                     if size:
                         started = now()
+                own_memory.task_begins()
+                if size:
                     if type(args) is dict:
                         with (
                             under(args.get("settings"), self.context.own_process),

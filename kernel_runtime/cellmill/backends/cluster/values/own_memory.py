@@ -33,15 +33,25 @@ def own_copy(view: memoryview) -> memoryview | bytearray:
     if view.nbytes < LARGE:
         return bytearray(view)
     own = _spares.room(view.nbytes)
+    _spares.copied[threading.get_ident()] = True
     own[:] = view
     return own
+
+
+def task_begins() -> None:
+    """A task begins in this thread. If nothing large was copied for it, the memory of such copies for tasks before it is
+    let go: it may need as much for what it makes.
+    """
+    if _spares.copied:
+        _spares.task_begins(threading.get_ident())
 
 
 class _Spares:
     """Large memory. It comes back when nothing refers to it any more; a thread drops what is not used again."""
 
     def __init__(self) -> None:
-        self._free: deque[tuple[float, mmap.mmap]] = deque()
+        self._free: deque[tuple[float, int, mmap.mmap]] = deque()  # when it came back, and who had taken it
+        self.copied: dict[int, bool] = {}  # threads that have, and whether since their last task began
         self._back: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each that was given back
         self._lock = threading.Lock()
         self._out = 0  # holders of which the thread has not seen the end
@@ -57,14 +67,14 @@ class _Spares:
                 thread.start()  # an interrupt in here leaves none that never runs
                 self._thread = thread
         held: Any = (ctypes.c_ubyte * size).from_buffer(made)
-        weakref.finalize(held, self._give_back, made).atexit = False
+        weakref.finalize(held, self._give_back, threading.get_ident(), made).atexit = False
         return memoryview(held).cast("B")
 
     def _taken(self, size: int) -> mmap.mmap:
         """Return memory of at least so many bytes."""
         while self._free:
             with contextlib.suppress(IndexError):  # another thread was first
-                _, made = self._free.popleft()
+                *_, made = self._free.popleft()
                 if size <= len(made) <= SLACK * size:
                     return made
         made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -72,10 +82,22 @@ class _Spares:
             made.madvise(mmap.MADV_HUGEPAGE)
         return made
 
-    def _give_back(self, made: mmap.mmap) -> None:
+    def task_begins(self, thread: int) -> None:
+        """See above."""
+        copied = self.copied.pop(thread, None)
+        if copied:
+            self.copied[thread] = False
+        elif copied is not None:
+            for _ in range(len(self._free)):
+                with contextlib.suppress(IndexError):  # another thread was first
+                    spare = self._free.popleft()
+                    if spare[1] != thread:
+                        self._free.append(spare)
+
+    def _give_back(self, thread: int, made: mmap.mmap) -> None:
         """From any thread, within anything: what drops the last reference may hold any lock."""
         if len(self._free) < SPARES:
-            self._free.append((time.monotonic(), made))
+            self._free.append((time.monotonic(), thread, made))
         self._back.put(None)
 
     def _drop(self) -> None:
@@ -93,6 +115,7 @@ class _Spares:
                         self._free.popleft()
             with self._lock:
                 if not self._out:
+                    self.copied.clear()
                     self._thread = None
                     return
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import wait
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,59 +14,22 @@ import pytest
 import cellmill
 from cellmill import Executor
 from cellmill.backends.cluster.engines.raybridge.head import free_ports
-from cellmill.process_context.process_tree import descendants
 from tests.support import tasks
-from tests.support.rays import LEFT_OUT
+from tests.support.rays import head_node
 
 pytest.importorskip("ray", reason="pip install 'cellmill[ray]'")
 pytest.importorskip("grpc", reason="pip install 'ray[client]'")
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 SECONDS = 120.0
-ROOT = Path(__file__).parents[2]
-
-
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Ray that Cellmill did not start, and the port of its client's server."""
-    folder = tmp_path_factory.mktemp("ray")
     main, client = free_ports(2)
-    paths = os.pathsep.join(
-        [str(LEFT_OUT), str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")]
-    )
-    command = [
-        str(Path(sys.executable).with_name("ray")),
-        "start",
-        "--head",
-        "--block",
-        "--disable-usage-stats",
-    ]
-    command += [f"--port={main}", f"--ray-client-server-port={client}", "--num-cpus=2"]
-    command += ["--include-dashboard=false", "--object-store-memory=200000000"]
-    environment = {**os.environ, "PYTHONPATH": paths, "RAY_AUTH_MODE": "disabled"}
-    with (folder / "log").open("wb") as log:
-        head = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=folder
-        )
-    try:
-        deadline = time.monotonic() + SECONDS
-        while not answers(client):
-            assert head.poll() is None, (folder / "log").read_text()
-            assert time.monotonic() < deadline, (folder / "log").read_text()
-            time.sleep(0.1)
+    options = f"--port={main}", f"--ray-client-server-port={client}", "--num-cpus=2"
+    with head_node(tmp_path_factory.mktemp("ray"), client, *options):
         yield f"ray://127.0.0.1:{client}"
-    finally:
-        for pid in (*descendants(head.pid), head.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        head.wait(30)
 
 
 @pytest.fixture

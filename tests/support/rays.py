@@ -1,10 +1,14 @@
-"""A Ray of Cellmill's own for tests: the processes below it, its address, and its end."""
+"""Rays for tests: one of Cellmill's own (its processes, its address, its end), and one that it did not start."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+import signal
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +20,7 @@ from cellmill import Executor
 from cellmill.process_context.process_tree import descendants
 
 LEFT_OUT = Path(__file__).with_name("left_out")
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,45 @@ def own_ray() -> Iterator[OwnRay]:
         executor.shutdown(cancel_futures=True)
         assert not left_of(everything, 5)
         assert not folder.exists()
+
+
+@contextlib.contextmanager
+def head_node(folder: Path, port: int, *options: str, **environment: str) -> Iterator[None]:
+    """A Ray that Cellmill did not start: its first node, with these options, once something answers at the port."""
+    paths = os.pathsep.join(
+        [str(LEFT_OUT), str(ROOT), str(ROOT / "kernel_runtime"), os.environ.get("PYTHONPATH", "")]
+    )
+    ray = str(Path(sys.executable).with_name("ray"))
+    command = [ray, "start", "--head", "--block", "--disable-usage-stats", "--include-dashboard=false"]
+    with (folder / "log").open("wb") as log:
+        head = subprocess.Popen(
+            [*command, "--object-store-memory=200000000", *options],
+            env={**os.environ, "PYTHONPATH": paths, "RAY_AUTH_MODE": "disabled", **environment},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=folder,
+        )
+    try:
+        deadline = time.monotonic() + 120
+        while not _answers(port):
+            assert head.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            time.sleep(0.1)
+        yield
+    finally:
+        for pid in (*descendants(head.pid), head.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        head.wait(30)
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def processes(below: int) -> dict[int, str]:

@@ -80,6 +80,7 @@ CSCHED_EXPORT int csched_create(const csched_config_t *config, csched_t **schedu
     lock_init(s);
     s->completions = (list_t){NO_TASK, NO_TASK};
     s->policy = &policy_least_loaded;
+    s->fetch_ns = FETCH_NS;
     s->policy_state.random = UINT64_C(0x9e3779b97f4a7c15);
     s->heap.memory.fd = s->heap.file.fd = -1;
     s->functions = calloc(1, sizeof *s->functions);

@@ -12,7 +12,7 @@
 
 enum { INPUTS_LOOKED_AT = 8, FEW = 2 };
 enum { REFERENCE_MIN = 4096 }; /* bytes of a lane's result that may stand for one that has stayed there */
-#define FETCH_NS UINT64_C(1024) /* for each KiB, from one lane to another: a gigabyte a second */
+enum { LEARNED_KB = 8192 }; /* below, other things that a lane does before a task take as long */
 enum { LOOK_AHEAD = 32, MOST_PASSED = 64, COUNTED = 256 };
 #define CHOOSE_AGAIN (NO_CHOICE - 1)
 
@@ -34,12 +34,12 @@ static warm_t warm_at(const csched_t *s, const task_t *task)
     if (!inputs)
         return lane;
     if (inputs->warm)
-        lane = (warm_t){inputs->warm - 1, inputs->stays_kb * FETCH_NS};
+        lane = (warm_t){inputs->warm - 1, inputs->stays_kb * s->fetch_ns};
     for (uint32_t i = 0; i < inputs->count && i < INPUTS_LOOKED_AT; i++) {
         const blob_t *blob = inputs->of[i].blob;
         if (!blob)
             continue;
-        uint64_t fetch_ns = inputs->of[i].stays_kb * FETCH_NS;
+        uint64_t fetch_ns = inputs->of[i].stays_kb * s->fetch_ns;
         if (lane.at == NO_CHOICE || fetch_ns > lane.fetch_ns) {
             uint32_t maker = lane_of(s, inputs, i);
             lane = maker == NO_CHOICE ? lane : (warm_t){maker, fetch_ns};
@@ -50,6 +50,25 @@ static warm_t warm_at(const csched_t *s, const task_t *task)
     if (largest && largest->region != REGION_KERNEL)
         return (warm_t){.at = s->regions[largest->region].worker};
     return lane;
+}
+
+/* KiB of inputs that have stayed at other lanes. */
+static uint64_t fetched_kb(const inputs_t *inputs, uint32_t index)
+{
+    uint64_t kb = inputs->warm - 1 == index ? 0 : inputs->stays_kb;
+    for (uint32_t i = 0; i < inputs->count && i < INPUTS_LOOKED_AT; i++)
+        kb += inputs->of[i].worker == index ? 0 : inputs->of[i].stays_kb;
+    return kb;
+}
+
+void fetch_learn(csched_t *s, uint32_t index, const task_t *task, uint64_t took)
+{
+    uint64_t kb = s->loads[index].far && task->inputs ? fetched_kb(task->inputs, index) : 0;
+    if (kb < LEARNED_KB)
+        return;
+    uint64_t each = took / kb;
+    each = each < FETCH_NS_LEAST ? FETCH_NS_LEAST : each > FETCH_NS_MOST ? FETCH_NS_MOST : each;
+    s->fetch_ns = (s->fetch_ns + each) / 2;
 }
 
 /* Whether the worker's newest task that has not begun has a lower priority; older ones may have, too. */
@@ -131,18 +150,40 @@ static bool is_at_another_lane(const csched_t *s, warm_t warm, uint32_t index)
     return warm.at != index && warm.at < s->worker_count && s->loads[warm.at].far && s->loads[warm.at].window;
 }
 
+/* How long a task takes: as others of its function, or as others there. */
+static uint64_t expected_ns(const csched_t *s, const task_t *task, uint32_t index)
+{
+    const backlog_t *past = &s->functions[task->function].backlog;
+    return past->ran ? task->count * (past->spent / past->ran + past->loading) : usual_ns(&s->loads[index]);
+}
+
+/* What is left of all that a lane holds. */
+static uint64_t left_ns(csched_t *s, uint32_t index)
+{
+    worker_t *worker = s->workers[index];
+    uint64_t running = worker_running_ns(s, index), left = 0;
+    uint32_t looked_at = worker->held_count < LOOK_AHEAD ? worker->held_count : LOOK_AHEAD;
+    for (uint32_t i = 0; i < looked_at; i++) {
+        uint32_t slot = held_at(worker, i)->slot;
+        if (slot == NO_TASK)
+            continue;
+        uint64_t whole = expected_ns(s, task_at(s, slot), index);
+        left += running < whole ? whole - running : running; /* far longer than others: as much again */
+        running = 0;
+    }
+    return left + (worker->held_count - looked_at) * usual_ns(&s->loads[index]);
+}
+
 /* Whether a task begins sooner at the lane that has its inputs, behind all that is there and those that wait for it, of
  * which it is one from now on, than here with inputs that come from there. */
-static bool waits_for_inputs(csched_t *s, warm_t warm, uint32_t index, uint8_t *waiting)
+static bool waits_for_inputs(csched_t *s, const task_t *task, warm_t warm, uint32_t index, uint64_t *waiting)
 {
     if (!warm.fetch_ns || !is_at_another_lane(s, warm, index))
         return false;
-    load_t *there = &s->loads[warm.at];
-    there->running_ns = worker_running_ns(s, warm.at);
-    uint64_t ahead = work_ns(there) + waiting[warm.at % COUNTED] * usual_ns(there);
-    if (ahead >= work_ns(&s->loads[index]) + warm.fetch_ns)
+    uint64_t *others = &waiting[warm.at % COUNTED];
+    if (left_ns(s, warm.at) + *others >= left_ns(s, index) + warm.fetch_ns)
         return false;
-    waiting[warm.at % COUNTED]++;
+    *others += expected_ns(s, task, warm.at);
     return true;
 }
 
@@ -161,15 +202,16 @@ static uint32_t look_ahead(csched_t *s, uint32_t first, uint32_t index)
     }
     if (s->passed >= MOST_PASSED)
         return first;
-    uint8_t waiting[COUNTED] = {0}; /* for each lane; those with like numbers share one */
-    uint32_t found = waits_for_inputs(s, warm, index, waiting) ? NO_TASK : first, slot = task->next;
-    for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task_at(s, slot)->next) {
-        warm = warm_at(s, task_at(s, slot));
+    uint64_t waiting[COUNTED] = {0}; /* nanoseconds of work for each lane; those with like numbers share one */
+    uint32_t found = waits_for_inputs(s, task, warm, index, waiting) ? NO_TASK : first, slot = task->next;
+    for (uint32_t i = 0; i < LOOK_AHEAD && slot != NO_TASK; i++, slot = task->next) {
+        task = task_at(s, slot);
+        warm = warm_at(s, task);
         if (warm.at == index) {
             found = slot;
             break;
         }
-        if (found == NO_TASK && !waits_for_inputs(s, warm, index, waiting))
+        if (found == NO_TASK && !waits_for_inputs(s, task, warm, index, waiting))
             found = slot;
     }
     s->passed += found != first && found != NO_TASK;

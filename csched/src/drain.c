@@ -69,6 +69,7 @@ static int take_result(csched_t *s, uint32_t index, const result_entry_t *entry,
     worker->last_result = s->now;
     worker->silent = false; /* `window_learn` reopens its window */
     window_learn(s, index, entry->finished - entry->received);
+    fetch_learn(s, index, task, ns_between(entry->received, entry->started));
     ready_learn(&s->graph, task->run, task->priority, task->demand, entry->finished - entry->received);
     uint32_t status = task->flags & (FLAG_STOPPING | FLAG_OVERDUE) ? status_of_stopped(task, entry) : entry->status;
     bool over = status == entry->status && !(status == CSCHED_ERROR && task_retries(task));

@@ -153,6 +153,7 @@ struct csched {
     uint64_t looked_at;     /* when recall_from_behind last looked at what runs */
     uint64_t passed_ticket; /* the first task in the queue, and how often another one went before it (look_ahead) */
     uint32_t passed;
+    uint64_t fetch_ns; /* that bringing a KiB from one lane to another takes, by what it has taken (fetch_learn) */
     uint32_t profile; /* the same word in the segment of each worker */
     shared_u32 stopped;
 

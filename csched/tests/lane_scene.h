@@ -58,22 +58,36 @@ static inline void take_tasks(end_t *e, uint32_t most)
     CHECK(e->n > 0);
 }
 
+static inline void answer_with(end_t *e, csched_outcome_t outcome, const void *data, int64_t ahead)
+{
+    csched_part_t part = {data, outcome.size};
+    EQUAL(csched_lane_oldest(e->lane, 1, &outcome.ticket), 1);
+    EQUAL(csched_lane_publish(e->lane, 1, &outcome, &part, 1, ahead), 1);
+}
+
 /* Ends the oldest task; so many bytes of its value stay at the lane. */
 static inline void answer_staying(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead,
                                   uint64_t stays)
 {
-    uint64_t ticket, now = csched_now() + (uint64_t)ahead;
-    EQUAL(csched_lane_oldest(e->lane, 1, &ticket), 1);
+    uint64_t now = csched_now() + (uint64_t)ahead;
     csched_outcome_t outcome = {.kind = CSCHED_TASK,
                                 .status = status,
-                                .ticket = ticket,
                                 .size = size,
                                 .received = now,
                                 .started = now,
                                 .finished = now,
                                 .stays = stays};
-    csched_part_t part = {data, size};
-    EQUAL(csched_lane_publish(e->lane, 1, &outcome, &part, 1, ahead), 1);
+    answer_with(e, outcome, data, ahead);
+}
+
+/* Ends the oldest task, whose inputs took so long to come. */
+static inline void answer_after(end_t *e, uint64_t fetching)
+{
+    uint64_t now = csched_now();
+    in_flight_at(e->lane, 0)->dispatched = now - fetching;
+    csched_outcome_t outcome = {
+        .kind = CSCHED_TASK, .status = CSCHED_NONE, .received = now - fetching, .started = now, .finished = now};
+    answer_with(e, outcome, NULL, 0);
 }
 
 static inline void answer(end_t *e, uint32_t status, const void *data, uint64_t size, int64_t ahead)

@@ -37,6 +37,22 @@ static void fill(world_t *w, end_t *e, uint64_t *tickets)
         submit(w, JOB_NONE, i, 0);
 }
 
+enum { KNOWN = 1000 };
+
+/* So long have tasks taken so far. */
+static void suppose(world_t *w, uint64_t ns)
+{
+    backlog_t *past = &w->s->functions[0].backlog;
+    *past =
+        (backlog_t){.outstanding = past->outstanding, .ran = KNOWN, .spent = KNOWN * ns, .work = w->s->accounts.number};
+}
+
+static void suppose_there(world_t *w, uint64_t ns)
+{
+    for (uint32_t i = 0; i < w->s->worker_count; i++)
+        w->s->loads[i].mean_ns = ns;
+}
+
 /* Both lanes run tasks until so many are over. */
 static void serve(world_t *w, end_t *e, uint32_t count)
 {
@@ -104,7 +120,12 @@ static void tasks_wait_where_large_inputs_have_stayed(void)
 {
     enum { LARGE = 200 << 20, BUSY = 5, USER = 10, OTHER = 11 };
     static char reference[REFERENCE];
-    for (uint32_t slow = 0; slow < 2; slow++) {
+    static const struct {
+        uint64_t tasks_ns, others_ns; /* of the function, and of all that ran there */
+        bool goes, goes_later;
+    } cases[] = {
+        {20000000, 20000000, false, true}, {20000000, 1000000000, false, false}, {1000000000, 1000000000, true, false}};
+    for (uint32_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         world_t *w = world_open(0);
         end_t e[2] = {open_lane(w), open_lane(w)};
         uint64_t maker = submit_at(w, 1, 0, e[1].index + 1, 0);
@@ -114,12 +135,12 @@ static void tasks_wait_where_large_inputs_have_stayed(void)
             submit_at(w, USER, maker, 0, 0);
         }
         answer_staying(&e[1], CSCHED_VALUE, reference, sizeof reference, 0, LARGE);
-        for (uint32_t i = 0; i < 2; i++)
-            w->s->loads[e[i].index].mean_ns = slow ? 1000000000 : 20000000;
+        suppose(w, cases[c].tasks_ns);
+        suppose_there(w, cases[c].others_ns);
         csched_poll(w->s, 0);
-        EQUAL(info_of(w, e[0].index).held, slow ? 2 : 0);
+        EQUAL(info_of(w, e[0].index).held, cases[c].goes ? 2 : 0);
         submit_at(w, OTHER, 0, 0, 0);
-        if (!slow) {
+        if (cases[c].goes_later) {
             EQUAL(next_tag(&e[0]), OTHER);
             take_tasks(&e[1], 1);
             segment_t *segment = w->s->workers[e[1].index]->segment;
@@ -138,7 +159,7 @@ static void tasks_wait_where_large_inputs_have_stayed(void)
 /* Of many tasks with one large input only so many wait for it as are sooner run there: others have it brought. */
 static void not_all_wait_for_the_lane_that_has_an_input(void)
 {
-    enum { LARGE = 200 << 20, MANY = 30, USER = 10 };
+    enum { LARGE = 100 << 20, MANY = 30, USER = 10 };
     static char reference[REFERENCE];
     world_t *w = world_open(0);
     end_t e[2] = {open_lane(w), open_lane(w)};
@@ -147,8 +168,8 @@ static void not_all_wait_for_the_lane_that_has_an_input(void)
     for (uint32_t i = 0; i < MANY; i++)
         submit_at(w, USER + i, maker, 0, 0);
     answer_staying(&e[1], CSCHED_VALUE, reference, sizeof reference, 0, LARGE);
-    for (uint32_t i = 0; i < 2; i++)
-        w->s->loads[e[i].index].mean_ns = 20000000;
+    suppose(w, 20000000);
+    suppose_there(w, 20000000);
     csched_poll(w->s, 0);
     CHECK(info_of(w, e[0].index).held > 0);
     serve(w, e, 1 + MANY);
@@ -157,5 +178,36 @@ static void not_all_wait_for_the_lane_that_has_an_input(void)
     world_close(w);
 }
 
-MAIN(TEST(tasks_wait_where_large_inputs_have_stayed), TEST(not_all_wait_for_the_lane_that_has_an_input),
-     TEST(tasks_go_where_their_inputs_have_stayed), TEST(no_task_is_passed_for_ever))
+/* Where bringing inputs is slower than supposed, tasks wait longer for the lane that has them. */
+static void what_bringing_inputs_takes_is_learned(void)
+{
+    enum { LARGE = 100 << 20, USER = 10 };
+    static char reference[REFERENCE];
+    static const struct {
+        uint64_t took_ms, ns_each; /* KiB, afterwards */
+    } cases[] = {{0, 2560}, {300, 2744}, {300, 2836}, {10000, 5514}, {1, 3269}};
+    world_t *w = world_open(0);
+    end_t e[2] = {open_lane(w), open_lane(w)};
+    uint64_t maker = submit_at(w, 1, 0, e[1].index + 1, 0);
+    take_tasks(&e[1], 1);
+    answer_staying(&e[1], CSCHED_VALUE, reference, sizeof reference, 0, LARGE);
+    csched_poll(w->s, 0);
+    w->s->loads[e[1].index].window = 0; /* the lane is busy with other things */
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        submit_at(w, USER + i, maker, 0, 0);
+        take_tasks(&e[0], 1);
+        EQUAL(first_tag(&e[0]), USER + i);
+        answer_after(&e[0], cases[i].took_ms * 1000000);
+        csched_poll(w->s, 0);
+        EQUAL(w->s->fetch_ns, cases[i].ns_each);
+    }
+    w->s->loads[e[1].index].window = 2;
+    finish(w, 1 + sizeof cases / sizeof *cases);
+    for (uint32_t i = 0; i < 2; i++)
+        close_lane(w, &e[i]);
+    world_close(w);
+}
+
+MAIN(TEST(what_bringing_inputs_takes_is_learned), TEST(tasks_wait_where_large_inputs_have_stayed),
+     TEST(not_all_wait_for_the_lane_that_has_an_input), TEST(tasks_go_where_their_inputs_have_stayed),
+     TEST(no_task_is_passed_for_ever))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from parsl.app.errors import AppTimeout
 from parsl.executors.errors import InvalidResourceSpecification
 
 import cellmill
-from cellmill import UsageError
+from cellmill import PayloadError, UsageError
 from cellmill.parsl import CellmillExecutor
 from tests.support.helpers import SECONDS
 
@@ -140,6 +141,22 @@ def test_resource_specifications() -> None:
 def test_apps_are_seen_by_name(kernel: Any) -> None:
     increment(1).result(SECONDS)
     assert any(run.name == "increment" for run in cellmill.runs())
+
+
+def test_what_cannot_be_sent_fails_its_app() -> None:
+    """Parsl's own way to pickle would make a lock anew in the worker."""
+    lock = threading.Lock()
+
+    @parsl.python_app
+    def alone(x: int) -> int:
+        with lock:
+            return x
+
+    with pytest.raises(PayloadError, match=r"argument 1 of increment, a lock, cannot be sent"):
+        increment(lock).result(SECONDS)
+    with pytest.raises(PayloadError, match="the function .*alone cannot be sent"):
+        alone(1).result(SECONDS)
+    assert increment(1).result(SECONDS) == 2
 
 
 def test_before_it_was_started() -> None:

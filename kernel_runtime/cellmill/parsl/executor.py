@@ -8,11 +8,9 @@ from typing import Any
 
 from parsl.executors.base import ParslExecutor
 from parsl.executors.errors import InvalidResourceSpecification
-from parsl.executors.execute_task import execute_task
-from parsl.serialize import pack_apply_message
 from parsl.utils import RepresentationMixin
 
-from ..errors import CellmillError, PayloadError, UsageError
+from ..errors import CellmillError, UsageError
 from ..executor import Executor
 from ..task import DEFAULT_OPTIONS, TaskOptions
 
@@ -60,15 +58,7 @@ class CellmillExecutor(ParslExecutor, RepresentationMixin):
         if self._executor is None:
             raise UsageError("the executor has not been started: parsl.load() does it")
         options = self._options_of(resource_specification) if resource_specification else DEFAULT_OPTIONS
-        try:
-            future = self._executor.submit_with(func, args, kwargs, options)
-        except PayloadError as error:  # an app that refers to itself holds Parsl's own objects
-            try:
-                packed = pack_apply_message(func, args, kwargs)
-            except Exception:
-                raise error from None
-            name = getattr(func, "__name__", "app")
-            future = self._executor.submit_with(execute_task, (packed,), {}, options, name)
+        future = self._executor.submit_with(func, args, kwargs, options)
         future._of_call = False
         return future
 

@@ -39,8 +39,8 @@ def own_copy(view: memoryview) -> memoryview | bytearray:
 
 
 def task_begins() -> None:
-    """A task begins in this thread. If nothing large was copied for it, the memory of such copies for tasks before is let
-    go: it may need as much for what it makes.
+    """A task begins in this thread. If nothing large was copied for it, the memory of such copies for tasks before is
+    let go: it may need as much for what it makes.
     """
     if _spares.copied:
         _spares.task_begins(threading.get_ident())

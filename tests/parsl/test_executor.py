@@ -154,7 +154,7 @@ def test_what_cannot_be_sent_fails_its_app() -> None:
 
     with pytest.raises(PayloadError, match=r"argument 1 of increment, a lock, cannot be sent"):
         increment(lock).result(SECONDS)
-    with pytest.raises(PayloadError, match="the function .*alone cannot be sent"):
+    with pytest.raises(PayloadError, match=r"the function .*alone cannot be sent"):
         alone(1).result(SECONDS)
     assert increment(1).result(SECONDS) == 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import parsl
+import pytest
 
 from tests.support.their_tests import passed_beneath
 
@@ -51,6 +52,7 @@ NOT_HERE = {
 }
 
 
+@pytest.mark.long
 def test_pass_with_cellmill_beneath(tmp_path: Path) -> None:
     theirs = Path(parsl.__file__).parent / "tests"
     (tmp_path / "with_cellmill.py").write_text(CONFIG)

@@ -48,7 +48,7 @@ if __name__ == "__main__":
     ex = cellmill.Executor(backend=sys.argv[1], name="screen")
     print(ex.submit(abs, -1).result(), flush=True)
     list(ex.map(abs, [-1, -2]))
-    list(ex.map(work, range(30), return_exceptions=True))
+    list(ex.map(work, range(30), return_exceptions=True, chunksize=1))
 """
 
 

@@ -283,7 +283,12 @@ class Lane:
                 if begun[sent.number]:
                     break
             first = self.packs[0] if self.packs else None
-            if first is not None and first.number == answer.number and not first.over:
+            if (
+                first is not None
+                and first.number == answer.number
+                and not (first.over or first.given_up)  # who asks again is told the same outcomes
+            ):
+                first.given_up = True
                 reply = pack.decode_reply(answer.reply)
                 if reply.frames.nbytes:
                     self.hear(reply.frames)
@@ -373,8 +378,13 @@ class Lane:
 
     def _end(self) -> None:
         """Close the lane. Outstanding tasks are sent elsewhere; one that was alone in its pack has killed it."""
-        if not self.pool.stopped or self.packs:
-            self._give_back()
+        try:
+            if not self.pool.stopped or self.packs:
+                self._give_back()
+        except (
+            Exception
+        ) as error:  # what it has goes elsewhere as from a worker that was lost, and nothing waits for it
+            self.pool.failed_lane(self, error)
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own
         with self._lock:
             self._closed = True

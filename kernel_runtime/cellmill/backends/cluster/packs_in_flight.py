@@ -25,13 +25,14 @@ class PackOwner(Protocol):
 class SentPack:
     """A pack that was sent."""
 
-    __slots__ = ("answer", "asked", "error", "number", "sent", "tasks", "words")
+    __slots__ = ("answer", "asked", "error", "given_up", "number", "sent", "tasks", "words")
 
     def __init__(self, number: int, tasks: int, words: Sequence[Word] = ()) -> None:
         self.number = number
         self.tasks = tasks
         self.sent = time.monotonic()
         self.asked = False  # whether what has not begun of it was withdrawn
+        self.given_up = False  # what it had done by then has come
         self.answer: Any = None
         self.error: BaseException | None = None
         self.words = words

@@ -194,6 +194,30 @@ def test_a_task_that_does_not_end_harms_nobody(
     assert [len(list(tmp_path.glob(f"{which}/call-*"))) for which in ("theirs", "ours")] == [1, 1]
 
 
+def test_a_worker_that_is_asked_twice_is_heard_once(gate: Gate) -> None:
+    """Two time limits of one pack may both have it given up: what had ended comes with each answer."""
+    with lent(n_workers=1, threads_per_worker=1) as client, Executor(1, backend=client) as ex:
+        assert list(ex.map(abs, range(500), chunksize=1)) == list(
+            range(500)
+        )  # so short that those below go together
+        ex.pause()
+        ended = [ex.submit(abs, -i) for i in range(5)]
+        held = ex.submit(tasks.hold, gate.folder)
+        ex.resume()
+        gate.wait_started()
+        (lane,) = ex._backend.pool.members.values()  # type: ignore[attr-defined]
+        asking = [threading.Thread(target=lane._ask_all) for _ in range(2)]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join(SECONDS)
+        assert [future.result(SECONDS) for future in ended] == list(range(5))
+        assert lane.lost is None
+        lane.lose("it was given up")
+        gate.release()
+        assert isinstance(held.exception(SECONDS), WorkerLostError)
+
+
 def test_a_process_may_be_ended_where_nobody_else_is(
     client: Any, address: str, gate: Gate, tmp_path: Path
 ) -> None:

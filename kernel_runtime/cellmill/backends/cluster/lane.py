@@ -381,9 +381,7 @@ class Lane:
         try:
             if not self.pool.stopped or self.packs:
                 self._give_back()
-        except (
-            Exception
-        ) as error:  # what it has goes elsewhere as from a worker that was lost, and nothing waits for it
+        except Exception as error:  # its tasks go elsewhere, as those of a worker that was lost
             self.pool.failed_lane(self, error)
         self.pool.ended(self)  # not under our lock: the pool wakes lanes under its own
         with self._lock:

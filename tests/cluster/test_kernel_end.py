@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.helpers import start_script
+import cellmill
+from tests.support.dasks import found_there, lent, miss_callers_after
+from tests.support.helpers import SECONDS, start_script
 from tests.support.rays import left_of, processes
 from tests.support.waiting import until
 
@@ -75,3 +78,78 @@ def test_a_bridge_to_ray_that_keeps_the_gil(tmp_path: Path) -> None:
         kernel.kill()
         assert not left_of(set(everything), SOON)
         until(lambda: not os.listdir(folder))
+
+
+def test_a_borrowed_cluster_of_dask_is_left_as_it_was(tmp_path: Path) -> None:
+    """What runs there ends, what waits does not begin, and nothing remains in the process, which others use."""
+    pytest.importorskip("distributed", reason="pip install 'cellmill[dask]'")
+    code = """
+        import logging, os, sys, time, warnings, cellmill
+
+        class Held:
+            def __init__(self):
+                self.gone = os.path.abspath("gone")
+            def __del__(self):
+                open(self.gone, "w")
+
+        @cellmill.per_worker
+        def held():
+            return Held()
+
+        def runs():
+            held()
+            try:
+                open("begun", "w")
+                end = time.monotonic() + 1000
+                while time.monotonic() < end:
+                    time.sleep(0.001)
+            finally:
+                open("ended", "w")
+
+        def waits(i):
+            open(f"waited-{i}", "w")
+
+        os.chdir(os.path.dirname(__file__))
+        with cellmill.Executor(backend=sys.argv[1]) as ex:
+            os.environ["KILLED"] = "1"
+            warnings.filterwarnings("ignore", "of the killed")
+            logging.getLogger("distributed.killed").setLevel(logging.DEBUG)
+            running = ex.submit(runs)
+            waiting = [ex.submit(waits, i) for i in range(20)]
+            time.sleep(1000)
+    """
+    with lent(n_workers=1, threads_per_worker=1) as client:
+        client.run(miss_callers_after, 0.2)
+        before = client.run(found_there)
+        with start_script(tmp_path, code, client.scheduler.address) as kernel:
+            until((tmp_path / "begun").exists)
+            assert client.run(found_there) != before
+            kernel.kill()
+        until((tmp_path / "ended").exists)
+        until(lambda: client.run(found_there) == before)
+        until((tmp_path / "gone").exists)
+        assert not list(tmp_path.glob("waited-*"))
+        with cellmill.Executor(backend=client) as ex:  # and another one's is
+            assert ex.submit(os.environ.get, "KILLED").result(SECONDS) is None
+            assert client.run(found_there) != before
+            # one that is there stays, however long nothing comes
+            until(lambda: all(client.run(_asked_twice).values()))
+            assert ex.submit(abs, -1).result(SECONDS) == 1
+        until(lambda: client.run(found_there) == before)
+
+
+def _asked_twice(dask_worker: Any = None) -> Any:
+    """Whether this worker has asked for the caller since the first call of this."""
+    (look,) = [
+        called.callback for name, called in dask_worker.periodic_callbacks.items() if "cellmill" in name
+    ]
+    asked = getattr(look, "asked", 0)
+    if not asked:
+        there = look._there
+
+        async def counted() -> bool:
+            look.asked += 1
+            return await there()
+
+        look.asked, look._there = 1, counted
+    return asked > 2

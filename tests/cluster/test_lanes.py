@@ -82,6 +82,8 @@ class Threads:
     def want(self, waiting: Any, there: int, more: int) -> None:
         """There are as many as there are."""
 
+    def watch(self) -> None: ...
+
     def leave_alone(self, key: Hashable) -> None:
         """A thread that gets no packs waits."""
 

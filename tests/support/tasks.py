@@ -50,12 +50,12 @@ def pid(*_: Any) -> int:
     return os.getpid()
 
 
-def hold(folder: str, value: Any = None) -> Any:
-    """Say that it runs, then wait until the `Gate` of that folder lets one task pass."""
+def hold(folder: str, value: Any = None, seconds: float = HELD_SECONDS) -> Any:
+    """Say that it runs, then wait until the `Gate` of that folder lets one task pass; so long at most."""
     with open(Path(folder, "started"), "wb", buffering=0) as started:
         started.write(b"s")
     with open(Path(folder, "open"), "rb", buffering=0) as gate:
-        if not select.select([gate], [], [], HELD_SECONDS)[0]:
+        if not select.select([gate], [], [], seconds)[0]:
             raise TimeoutError("the gate stays closed: the test has failed")
         gate.read(1)
     return value

@@ -38,9 +38,9 @@ class Settings:
         preloaded: list[str],
         initializer: bytes | None,
         keeper: Keeper | None,
-        own: bool,
+        engine: Engine,
     ) -> None:
-        self._own = own  # whether the cluster ends with this process
+        self._engine = engine
         self._preloaded = preloaded  # may grow
         self._base = context_for_clusters(Habits())
         self._initializer = initializer
@@ -59,7 +59,8 @@ class Settings:
                 "alone": alone,
                 "boot": clocks.boot(),
                 "process": measure.process(),
-                "ends_with": os.getpid() if self._own else 0,
+                "ends_with": os.getpid() if self._engine.owns else 0,
+                "watch": self._engine.watch(),
                 "context": context_for_clusters(settings),
                 "base": self._base,
                 "preload": list(self._preloaded),

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 from ....errors import BackendError, UsageError, in_words
@@ -16,6 +17,7 @@ from ....process_context.cpus import available_cpus
 from ....process_context.interrupts import uninterrupted
 from ..pack import reply_size
 from ..remote import entry
+from ..remote.dask_callers import watch
 from ..values import folders
 from .dask_buffers import Buffers
 from .dask_demand import Placeholders
@@ -402,6 +404,9 @@ class DaskEngine:
         with self._lock:
             if address in self._workers:
                 self._workers[address] = (self._workers[address][0], [])
+
+    def watch(self) -> Callable[[bytes], None] | None:
+        return None if self.owns else partial(watch, self._client.id)
 
     def store(self) -> DaskStore:
         return DaskStore(self._client)

@@ -123,6 +123,11 @@ class Engine(Protocol):
         where it has none. Called before `open`.
         """
 
+    def watch(self) -> Callable[[bytes], None] | None:
+        """Return what a remote worker calls in its first pack, with the caller's token, so that nothing of the caller
+        remains there when its kernel is killed; None where the cluster itself sees to that. It can be pickled.
+        """
+
     def leave_alone(self, key: Hashable) -> None:
         """Send nothing more to the process of this remote worker: it cannot run packs."""
 

@@ -254,6 +254,9 @@ class RayEngine:
         if self._link is not None and os.getpid() == self._home:
             self._link.wire.send(what)
 
+    def watch(self) -> None:
+        return None  # actors end with their driver
+
     def leave_alone(self, key: Hashable) -> None:
         """An actor is Cellmill's own, and hears nothing that is not sent to it."""
 

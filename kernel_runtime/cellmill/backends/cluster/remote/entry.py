@@ -18,6 +18,7 @@ from typing import Any
 import cloudpickle
 
 from .... import __version__
+from ....errors import BackendError
 from ....serialization.exceptions import encode_error
 from .. import clocks, pack
 from ..pack import LEAVE
@@ -45,9 +46,12 @@ def run_in_parts(data: list[Any]) -> bytes | pack.ReplyParts:
     head = pack.pack_head(data[0])
     if head.kind == pack.HELLO:
         return _greet(data, begun)
-    return _runner(head.token, head.runner).run(
-        head.number, memoryview(data[1]), memoryview(data[2]), begun, head.budget_ns
-    )
+    runner = _runners.get((head.token, head.runner))
+    if runner is None:
+        raise BackendError(
+            "the worker does not know this kernel any more: its client of the cluster had gone"
+        )
+    return runner.run(head.number, memoryview(data[1]), memoryview(data[2]), begun, head.budget_ns)
 
 
 def hear(message: bytes) -> Any:
@@ -88,6 +92,22 @@ def hear(message: bytes) -> Any:
         for leave in left:
             leave()
     return None
+
+
+def latest_packs(token: bytes) -> dict[int, int]:
+    """Return the number of the latest pack, by lane of this caller's."""
+    return {key[1]: one.latest for key, one in _runners.copy().items() if key[0] == token}
+
+
+def abandon(token: bytes) -> bool:
+    """The caller has gone without a word: what runs for it is interrupted, and once that is over nothing of it remains.
+    Returns whether that is so.
+    """
+    over = [one.abandon() for key, one in _runners.copy().items() if key[0] == token]
+    if not all(over):
+        return False
+    hear(pickle.dumps((LEAVE, token)))
+    return True
 
 
 def _profiler(token: bytes) -> RemoteProfiler:
@@ -143,6 +163,8 @@ def _greet(data: list[Any], begun: int) -> bytes:
                     learn(head.token, generation, listing, texts)
                     modules.take_shipment(head.token, shipment, archive)
                 answer["page"] = _runner(head.token, head.runner).settle_in(settings)
+                if settings["watch"] is not None and settings["process"] != measure.process():
+                    settings["watch"](head.token)
         except BaseException as error:
             answer["error"] = encode_error(error, "the initializer")
     return pack.joined_reply(pack.encode_reply(b"", 0, [], [pickle.dumps(answer)], begun, clocks.now()))

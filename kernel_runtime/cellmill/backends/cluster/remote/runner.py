@@ -64,11 +64,12 @@ class RemoteRunner:
         self.outside: Outside | None = None  # where large results go
         self.page: Any = bytearray(pack.PAGE.size)  # what runs, for a kernel on the same machine
         self.stopped: set[int] = set()
+        self.latest = 0  # pack that came
         self._in_hand = threading.Lock()  # held while a pack runs
         self._hearing = threading.Lock()
         self._work: Work | None = None  # in hand
         self._turn: Turn | None = None  # of the pack in hand
-        self._latest = 0  # pack that came
+        self._abandoned = False  # by a caller that is gone
         self._refused: set[int] = set()  # packs that have not come, or wait for their turn
         self._changes: list[tuple[int, Any]] = []  # requests to be heeded behind the tasks before them
         self._own: modules.CallerModules | None = None  # that tasks found last
@@ -132,7 +133,7 @@ class RemoteRunner:
         def leaves() -> bool:
             if tickets and time.monotonic() > until:
                 return True  # there may be room elsewhere
-            return work.number in self._refused or not tickets.isdisjoint(self.stopped)
+            return self._refuses(work.number) or not tickets.isdisjoint(self.stopped)
 
         turn = None if guest is None else turns.enter(guest, leaves)
         left = guest is not None and turn is None
@@ -141,8 +142,8 @@ class RemoteRunner:
         ):  # to which a caller awaits an answer
             turn = turns.enter(guest)
         with self._hearing:
-            self._turn, self._latest = turn, work.number
-            if left or work.number in self._refused:
+            self._turn, self.latest = turn, work.number
+            if left or self._refuses(work.number):
                 self._refused.discard(work.number)
                 self.stopped -= tickets
                 work.stop = work.next - 1
@@ -151,6 +152,9 @@ class RemoteRunner:
                 return True
             self._work = None
             return False
+
+    def _refuses(self, number: int) -> bool:
+        return self._abandoned or number in self._refused
 
     def _end_turn(self) -> None:
         turn, self._turn = self._turn, None
@@ -405,7 +409,7 @@ class RemoteRunner:
         with self._hearing:
             for number in packs:
                 work = self._work
-                if number > self._latest:
+                if number > self.latest:
                     self._refused.add(number)
                     begun[number] = 0
                 elif work is not None and work.number == number:
@@ -427,6 +431,14 @@ class RemoteRunner:
                 return begun, 0, b""
             work.given_up = True
             return begun, work.number, pack.joined_reply(work.reply(self.output.take()))
+
+    def abandon(self) -> bool:
+        """The caller is gone: begin no more tasks, and interrupt the one that runs. Returns whether none does."""
+        self._abandoned, work = True, self._work
+        if work is not None:
+            self.give_up([work.number])
+            self.interrupt([record[2] for record in work.records if record[0] == TASK])
+        return not self._in_hand.locked()
 
     def _calm(self, over: bool) -> None:
         """No interrupt reaches this thread from now on. ``over``: nothing more of the pack comes."""

@@ -54,6 +54,8 @@ class FarAway:
     def values(self) -> None:
         """Values go through the kernel."""
 
+    def watch(self) -> None: ...
+
     def measure(self, message: bytes, heard: Heard) -> None:
         if self.answer is not None:
             heard([0], self.answer)

@@ -182,6 +182,33 @@ def test_a_borrowed_ray_is_left_as_it_was(own_ray: OwnRay, on_ray: Executor) -> 
     assert comes_down(lambda: own.submit(objects_of_ray).result(SECONDS), objects)
 
 
+@pytest.mark.long
+def test_a_borrowed_ray_is_left_by_a_kernel_that_is_killed(own_ray: OwnRay, tmp_path: Path) -> None:
+    code = """
+        import sys, time, cellmill
+
+        def runs(told):
+            print("here", file=open(told, "w"), flush=True)
+            time.sleep(1000)
+
+        with cellmill.Executor(1, backend=sys.argv[1]) as ex:
+            kept = ex.submit(bytes, 2_000_000)
+            print(kept.exception(60), flush=True)
+            ex.submit(runs, sys.argv[2]).result(1000)
+    """
+    own, told = own_ray.executor, tmp_path / "told"
+    before, others, objects = own_ray.actors, bridges(), own.submit(objects_of_ray).result(SECONDS)
+    with start_script(tmp_path, code, own_ray.backend, str(told)) as kernel:
+        assert kernel.stdout is not None
+        assert kernel.stdout.readline() == "None\n"
+        wait_until(told.exists, "the task began")
+        assert own_ray.actors - before
+        kernel.kill()
+    wait_until(lambda: own_ray.actors <= before and bridges() == others, "nothing of it runs")
+    wait_until(lambda: own.submit(objects_of_ray).result(SECONDS) == objects, "no value of it stays")
+    assert own.submit(abs, -3).result(SECONDS) == 3
+
+
 def test_an_address_without_a_server() -> None:
     begun = time.monotonic()
     with pytest.raises(cellmill.BackendError, match=r"127.0.0.1:9 cannot be reached.*ray status"):

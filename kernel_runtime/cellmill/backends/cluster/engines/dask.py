@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import partial
 from typing import Any
 
 from ....errors import BackendError, UsageError, in_words
@@ -17,7 +16,6 @@ from ....process_context.cpus import available_cpus
 from ....process_context.interrupts import uninterrupted
 from ..pack import reply_size
 from ..remote import entry
-from ..remote.dask_callers import watch
 from ..values import folders
 from .dask_buffers import Buffers
 from .dask_demand import Placeholders
@@ -27,6 +25,7 @@ from .dask_inputs import refer
 from .dask_left import DaskStore
 from .dask_options import check_options, check_script, check_security, imported, own_settings, unreached
 from .dask_own import OwnWorkers, let_spawn
+from .dask_presence import Presence
 from .dask_quiet import large_message, leave, silent
 from .dask_releases import Releases
 from .dask_values import HeldByDask
@@ -87,6 +86,7 @@ class DaskEngine:
         self._placeholders: Placeholders | None = None
         self._buffers: Buffers | None = None
         self._direct: Direct | None = None
+        self._presence: Presence | None = None  # on a cluster that does not end with the kernel
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
         self._made: Future[None] | None = None  # the cluster, or the way to it
@@ -103,6 +103,7 @@ class DaskEngine:
         self._placeholders = Placeholders(self._client, self._mark)
         self._buffers = Buffers(self._client)
         self._direct = Direct(self._client)
+        self._presence = None if self.owns else Presence(self._client)
         self._watch()
         self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
         self._watcher.start()
@@ -188,6 +189,8 @@ class DaskEngine:
         self._futures.clear()
         self._takers.shutdown(wait=False, cancel_futures=True)
         self._releases.release()
+        if self._presence is not None:
+            self._presence.close()
         if self._client is not None and self._own_client:
             leave(self._client, CLOSE_SECONDS)
         if self._cluster is not None:
@@ -236,6 +239,8 @@ class DaskEngine:
                 )
             )
         )
+        if self._presence is not None:
+            self._presence.close()
         if self._own_client:  # else it goes on trying, and says so
             leave(self._client, CLOSE_SECONDS)
 
@@ -406,7 +411,7 @@ class DaskEngine:
                 self._workers[address] = (self._workers[address][0], [])
 
     def watch(self) -> Callable[[bytes], None] | None:
-        return None if self.owns else partial(watch, self._client.id)
+        return None if self._presence is None else self._presence.watch()
 
     def store(self) -> DaskStore:
         return DaskStore(self._client)

@@ -1,35 +1,37 @@
-"""Kernels that end without a word, as when they are killed: the scheduler of Dask has dropped their client.
+"""Kernels that end without a word, as when they are killed: the scheduler of Dask has dropped their clients.
 
 While packs come, their kernel is there, and nothing is asked. A client that has lost its way to the scheduler may come
-back, so it has to be missing twice in a row.
+back, so they have to be missing twice in a row.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 from . import entry
 
 LOOK_SECONDS = 10.0
-_ACTIONS = ("add-client", "remove-client")  # what a scheduler notes about a client, under its name
 
 
-def watch(client: str, token: bytes) -> None:
-    """Have nothing of this caller remain on this worker once its client of Dask is gone. In a task of Dask's."""
+def watch(clients: Sequence[str], token: bytes) -> None:
+    """Have nothing of this caller remain on this worker once its clients of Dask are gone. In a task of Dask's. Of the
+    first one the scheduler has the least to tell.
+    """
     from distributed import get_worker
 
     worker = get_worker()
-    worker.loop.add_callback(_begin, worker, client, token)
+    worker.loop.add_callback(_begin, worker, clients, token)
 
 
-def _begin(worker: Any, client: str, token: bytes) -> None:
+def _begin(worker: Any, clients: Sequence[str], token: bytes) -> None:
     from tornado.ioloop import PeriodicCallback
 
     name = f"cellmill-caller-{token.hex()}"
     if name not in worker.periodic_callbacks:  # which end with the worker
-        look = _Look(worker, client, token, name)
+        look = _Look(worker, clients, token, name)
         worker.periodic_callbacks[name] = called = PeriodicCallback(look, LOOK_SECONDS * 1000)
         called.start()
 
@@ -37,9 +39,9 @@ def _begin(worker: Any, client: str, token: bytes) -> None:
 class _Look:
     """One worker's for one caller; called in the worker's loop now and then."""
 
-    def __init__(self, worker: Any, client: str, token: bytes, name: str) -> None:
+    def __init__(self, worker: Any, clients: Sequence[str], token: bytes, name: str) -> None:
         self._worker = worker
-        self._client = client
+        self._clients = clients
         self._token = token
         self._name = name
         self._packs: dict[int, int] = {}
@@ -58,11 +60,13 @@ class _Look:
                     self._end()
 
     async def _there(self) -> bool:
-        """Whether the scheduler has the client, as far as it remembers."""
-        told = await self._worker.scheduler.events(topic=self._client)
-        actions = [event.get("action") for _, event in told if isinstance(event, dict)]
-        known = [action for action in actions if action in _ACTIONS]
-        return bool(known) and known[-1] == _ACTIONS[0]
+        """Whether the scheduler has one of the clients."""
+        for client in self._clients:
+            told = await self._worker.scheduler.events(topic=client)
+            actions = [event.get("action") for _, event in told if isinstance(event, dict)]
+            if actions and actions[-1] != "remove-client":
+                return True
+        return False
 
     def _end(self) -> None:
         called = self._worker.periodic_callbacks.pop(self._name, None)

@@ -37,7 +37,8 @@ class Presence:
 
     def watch(self) -> Callable[[bytes], None]:
         """See `Engine.watch`."""
-        return partial(watch, [self._client.id, self._packs] if self._client is not None else [self._packs])
+        client = self._client
+        return partial(watch, [self._packs] if client is None else [client.id, self._packs])
 
     def close(self) -> None:
         """Once no lane is left, or the scheduler is lost."""

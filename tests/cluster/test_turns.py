@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cellmill import Executor
+from cellmill.backends.cluster import lane
 from cellmill.backends.cluster.remote import turns as module
 from cellmill.backends.cluster.remote.turns import Turn, Turns
 from tests.support import tasks
@@ -294,6 +295,31 @@ def _sum_of_natives(folder: str) -> int:
     tasks.hold(folder)
     with worker_client() as client:
         return sum(client.gather(client.map(abs, range(-6, 0), pure=False)))
+
+
+@pytest.mark.parametrize("initializer", [None, os.getpid])
+def test_a_thread_may_join_while_tasks_of_its_kernel_run(
+    client: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, initializer: Any
+) -> None:
+    """It is told of the environment as it was when the executor was made, and those run in another one."""
+    others, greeted, met = threading.Event(), threading.Semaphore(1), lane.greet
+
+    def greet(one: Any, settings: bytes) -> bool:
+        if not greeted.acquire(blocking=False):
+            others.wait(SECONDS)
+        return met(one, settings)
+
+    monkeypatch.setattr(lane, "greet", greet)
+    with Executor(backend=client, initializer=initializer) as ex:
+        monkeypatch.setenv("SAID_LATER", "1")
+        held = [ex.submit(tasks.hold, gate.folder)]
+        gate.wait_started()
+        others.set()
+        held += [ex.submit(tasks.hold, gate.folder) for _ in range(2)]
+        gate.wait_started(2)
+        gate.release(3)
+        assert [future.result(SECONDS) for future in held] == [None] * 3
+        assert ex.run_on_workers(lambda: os.environ["SAID_LATER"]) == ["1"] * 3
 
 
 def test_who_waits_for_a_turn_takes_no_place(client: Any, gate: Gate) -> None:

@@ -362,7 +362,7 @@ class RemoteRunner:
             stream_looks.looked_at = frozenset((stream_looks.NUMPY,))
         guest, initializer = self._guest(), settings["initializer"]
         if guest is not None:  # what an initializer changes of the process is this caller's
-            self._turn = turns.enter(guest._replace(alone=initializer is not None))
+            self._turn = turns.enter(guest._replace(alone=initializer is not None, greets=True))
         self.thread = threading.get_ident()
         self.output.listen()
         kept.enter(self._token)

@@ -13,12 +13,16 @@ from .turns import turns
 
 
 class Visit(NamedTuple):
-    """See `turns.Guest`. ``found``: the settings of the process; ``alone``: no other caller's tasks may run beside."""
+    """See `turns.Guest`. ``found``: the settings of the process; ``alone``: no other caller's tasks may run beside;
+    ``greets``: a lane begins, beside whatever tasks of its caller run. These may know more of its context by now, and
+    need not end first.
+    """
 
     state: State
     modules: CallerModules
     found: Settings
     alone: bool = False
+    greets: bool = False
 
     @property
     def owner(self) -> bytes:
@@ -27,6 +31,8 @@ class Visit(NamedTuple):
 
     def agrees(self, other: Any) -> bool:
         """Whether tasks of both find the same."""
+        if self.owner == other.owner and self.greets:
+            return True
         if (self.alone or other.alone) and self.owner != other.owner:
             return False
         same = self.modules is other.modules or (self.modules.plain and other.modules.plain)

@@ -54,7 +54,7 @@ class _Look:
         elif self._packs != before:
             self._missing = False
         else:
-            with contextlib.suppress(OSError):  # a scheduler that is gone: the worker ends as well
+            with contextlib.suppress(Exception):  # a scheduler that is gone: the worker ends as well
                 missed, self._missing = self._missing, not await self._there()
                 if missed and self._missing and await asyncio.to_thread(entry.abandon, self._token):
                     self._end()

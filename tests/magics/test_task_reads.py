@@ -112,9 +112,9 @@ def test_what_a_task_takes_of_one_before_is_the_same_object(notebook: Notebook) 
 def test_a_change_of_what_another_name_has_is_said_where_the_cell_binds_its_name_anew(
     notebook: Notebook,
 ) -> None:
-    notebook.run("rows, alone = [1], [1]\nother = rows").ok()
-    notebook.run("%%task a\nrows.append(2)\nalone.append(2)\nrows, alone = list(rows), list(alone)").ok()
-    said = notebook.run("a.result(30)").ok().stderr
+    notebook.run(GATE + "rows, alone = [1], [1]\nother = rows").ok()
+    notebook.run("%%task a\nwait_for_gate()\nrows.append(2)\nalone.append(2)\nrows, alone = list(rows), list(alone)").ok()
+    said = notebook.run("gate.touch()\na.result(30)").ok().stderr
     assert "task a changed rows in place, in its worker" in said
     assert notebook.value("rows, alone, other") == "([1, 2], [1, 2], [1])"
 

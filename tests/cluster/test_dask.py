@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 import cellmill.dask
 from cellmill import BackendError, Executor, WorkerLostError
+from cellmill.backends.cluster import pack
 from cellmill.backends.cluster.engines import dask, dask_buffers
 from cellmill.backends.cluster.remote import entry
 from tests.support import tasks
@@ -197,6 +199,37 @@ def test_a_reply_that_goes_with_its_worker(client: Any, monkeypatch: pytest.Monk
         engine._take(1, Reply())
         _comes(lambda: ("gone", remote.key) in ear.told)
         assert "failed" not in {verb for verb, _ in ear.told}
+        _comes(lambda: len(client.nthreads()) == 2)
+    finally:
+        engine.close()
+
+
+def test_a_word_to_a_worker_that_is_gone(client: Any) -> None:
+    """Dask's scheduler tries for long to reach it: who says it, as Stop and `cancel` do, does not wait for that."""
+    from dask import config as dask_config
+
+    engine, ear = dask.DaskEngine(client), Ear()
+    engine.open(ear, None)  # type: ignore[arg-type]
+    try:
+        remote = next(what for verb, what in ear.told if verb == "came")
+        address = remote.key[0]
+        engine._answered.add(address)
+        message = pickle.dumps((pack.WITHDRAW, b"", 0, []))
+        assert engine.ask(remote.key, message) == {}
+        with dask_config.set({"distributed.comm.timeouts.connect": f"{10 * SECONDS}s"}):
+            os.kill(client.run(os.getpid)[address], signal.SIGKILL)
+            _comes(lambda: address not in client.scheduler_info(n_workers=-1)["workers"])
+            told: Future[Any] = Future()
+
+            def ask() -> None:
+                try:
+                    told.set_result(engine.ask(remote.key, message))
+                except BaseException as error:
+                    told.set_exception(error)
+
+            threading.Thread(target=ask, daemon=True).start()
+            with pytest.raises(BackendError, match="left the cluster"):
+                told.result(SECONDS)
         _comes(lambda: len(client.nthreads()) == 2)
     finally:
         engine.close()

@@ -113,7 +113,8 @@ def test_a_change_of_what_another_name_has_is_said_where_the_cell_binds_its_name
     notebook: Notebook,
 ) -> None:
     notebook.run(GATE + "rows, alone = [1], [1]\nother = rows").ok()
-    notebook.run("%%task a\nwait_for_gate()\nrows.append(2)\nalone.append(2)\nrows, alone = list(rows), list(alone)").ok()
+    task = "rows.append(2)\nalone.append(2)\nrows, alone = list(rows), list(alone)"
+    notebook.run(f"%%task a\nwait_for_gate()\n{task}").ok()
     said = notebook.run("gate.touch()\na.result(30)").ok().stderr
     assert "task a changed rows in place, in its worker" in said
     assert notebook.value("rows, alone, other") == "([1, 2], [1, 2], [1])"

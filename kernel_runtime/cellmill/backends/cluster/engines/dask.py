@@ -29,6 +29,7 @@ from .dask_presence import Presence
 from .dask_quiet import large_message, leave, silent
 from .dask_releases import Releases
 from .dask_values import HeldByDask
+from .dask_words import Words
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 
@@ -86,6 +87,7 @@ class DaskEngine:
         self._placeholders: Placeholders | None = None
         self._buffers: Buffers | None = None
         self._direct: Direct | None = None
+        self._words: Words | None = None
         self._presence: Presence | None = None  # on a cluster that does not end with the kernel
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
@@ -103,6 +105,7 @@ class DaskEngine:
         self._placeholders = Placeholders(self._client, self._mark)
         self._buffers = Buffers(self._client)
         self._direct = Direct(self._client)
+        self._words = Words(self._client, self._workers.__contains__)
         self._presence = None if self.owns else Presence(self._client)
         self._watch()
         self._watcher = threading.Thread(target=self._watch_loop, name="cellmill-dask-watch", daemon=True)
@@ -373,20 +376,14 @@ class DaskEngine:
         return True
 
     def tell(self, key: Hashable, message: bytes) -> None:
-        address = key[0]  # type: ignore[index]
-        threading.Thread(
-            target=self._tell, args=(address, message), name="cellmill-dask-tell", daemon=True
-        ).start()
-
-    def _tell(self, address: str, message: bytes) -> None:
-        with contextlib.suppress(Exception):  # a worker that is going, or too busy to hear
-            self._client.run(entry.hear, message, workers=[address])
+        if self._words is not None:
+            self._words.tell(key[0], message)  # type: ignore[index]
 
     def ask(self, key: Hashable, message: bytes) -> Any:
         address = key[0]  # type: ignore[index]
-        if address not in self._answered:  # nothing of ours is there, and it may not know what this is
-            return None
-        return self._client.run(entry.hear, message, workers=[address])[address]
+        if self._words is None or address not in self._answered:
+            return None  # nothing of ours is there, and it may not know what this is
+        return self._words.ask(address, message)
 
     def refer(self, thing: Any) -> Reference | None:
         return refer(self._client, self.where, thing)

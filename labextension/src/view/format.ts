@@ -35,6 +35,9 @@ export function rate(value: number): string {
 
 /** A duration: 28 ms, 0.4 s, 12 s, 3:05, 1:02:00. */
 export function duration(seconds: number): string {
+  if (seconds > 0 && seconds < 0.0005) {
+    return '< 1 ms';
+  }
   if (seconds >= 0.0005 && seconds < 0.05) {
     return `${Math.round(seconds * 1000)} ms`;
   }

@@ -33,6 +33,8 @@ test('percents are whole and never round up', () => {
 
 test('durations grow from milliseconds to hours', () => {
   const cases: [number, string][] = [
+    [0, '0.0 s'],
+    [0.0003, '< 1 ms'],
     [0.0284, '28 ms'],
     [0.44, '0.4 s'],
     [9.96, '10 s'],

@@ -253,7 +253,7 @@ def test_stop_in_the_middle_of_a_pack(client: Any, gate: Gate) -> None:
 
 def test_an_address_without_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     before = set(threading.enumerate())
-    monkeypatch.setattr("cellmill.backends.cluster.engines.dask.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("cellmill.backends.cluster.engines.dask_connection.CONNECT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     with pytest.raises(

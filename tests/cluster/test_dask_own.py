@@ -111,7 +111,7 @@ def _lanes(ex: Executor) -> list[Any]:
 
 
 def _cluster(ex: Executor) -> Any:
-    return ex._backend.engine._cluster  # type: ignore[attr-defined]
+    return ex._backend.engine.connection.cluster  # type: ignore[attr-defined]
 
 
 def test_stop_while_it_begins_leaves_nothing(script: Callable[..., str], tests_on_path: None) -> None:

@@ -39,7 +39,7 @@ def test_an_address_with_certificates(cluster: Any, security: Any) -> None:
 
 def test_a_cluster_of_our_own_with_certificates(security: Any) -> None:
     with Executor(1, backend="dask", security=security) as ex:
-        assert ex._backend.engine._client.scheduler.address.startswith("tls://")  # type: ignore[attr-defined]
+        assert ex._backend.engine.connection.client.scheduler.address.startswith("tls://")  # type: ignore[attr-defined]
         assert ex.submit(tasks.double, 4).result(SECONDS) == 8
 
 

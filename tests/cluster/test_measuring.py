@@ -129,7 +129,7 @@ def threads_of_a_process(request: pytest.FixtureRequest) -> Iterator[Executor]:
 
 
 def client_of(executor: Executor) -> Any:
-    return executor._backend.engine._client  # type: ignore[attr-defined]
+    return executor._backend.engine.connection.client  # type: ignore[attr-defined]
 
 
 def samplers() -> int:

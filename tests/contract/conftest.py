@@ -99,7 +99,7 @@ def shared(backend: str, able: Abilities, request: pytest.FixtureRequest) -> str
     if backend == "ray":
         own: OwnRay = request.getfixturevalue("own_ray")
         return own.backend
-    return str(executor._backend.engine._cluster.scheduler_address)  # type: ignore[attr-defined]
+    return str(executor._backend.engine.connection.cluster.scheduler_address)  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -8,37 +8,30 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ....errors import BackendError, UsageError, in_words
 from ....process_context.cpus import available_cpus
-from ....process_context.interrupts import uninterrupted
 from ..pack import reply_size
 from ..remote import entry
-from ..values import folders
 from .dask_buffers import Buffers
+from .dask_connection import CONNECT_SECONDS, PATIENCE_SECONDS, START_SECONDS, Connection
 from .dask_demand import Placeholders
 from .dask_direct import Direct
 from .dask_heartbeats import Heartbeats
 from .dask_inputs import refer
 from .dask_left import DaskStore
-from .dask_options import check_options, check_script, check_security, imported, own_settings, unreached
-from .dask_own import OwnWorkers, let_spawn
 from .dask_presence import Presence
-from .dask_quiet import large_message, leave, silent
+from .dask_quiet import large_message
 from .dask_releases import Releases
 from .dask_values import HeldByDask
 from .dask_words import Words
 from .dask_workers import LEFT, check_alone, ended_for_memory, let_go, remotes_of
 from .protocol import Heard, Lanes, Reference, RemoteWorker, Waiting
 
-CONNECT_SECONDS = 10.0
-START_SECONDS = 60.0
 LEAVING_SECONDS = 5.0  # for a worker whose pack Dask gave up to be seen leaving
 LOOK_SECONDS = 0.2
-PATIENCE_SECONDS = 5.0  # without an answer of the scheduler before it is given up
-CLOSE_SECONDS = 10.0
 TAKERS = 4  # threads that fetch replies
 
 # What a pack calls. As text it loads everywhere: a message that cannot be unpickled, because Cellmill is not installed
@@ -62,21 +55,10 @@ class DaskEngine:
     def __init__(
         self, target: Any = None, *, end_workers: bool = False, security: Any = None, **options: Any
     ) -> None:
-        self._distributed = imported()
-        self._target = target
-        self._options = options
+        self.connection = Connection(target, security, options)
+        self.owns = self.refills = self.connection.owns
         self._may_end = end_workers
-        self._security = {} if security is None else {"security": security}
-        self.owns = self.refills = target is None
-        check_options(self._distributed, options, self.owns)
-        check_security(security, target)
-        self.where = "the Dask cluster that Cellmill started"
-        self._client: Any = None
-        self._cluster: Any = None
-        self._own: OwnWorkers | None = None
-        self._silence = contextlib.ExitStack()
-        self._own_client = True
-        self._folder = ""
+        self._client: Any = None  # once it is open
         self._lanes: Lanes | None = None
         self._workers: dict[str, tuple[str, list[RemoteWorker]]] = {}  # by address: identity, remote workers
         self._futures: dict[int, tuple[Any, str]] = {}  # by pack: future, address
@@ -91,7 +73,6 @@ class DaskEngine:
         self._presence: Presence | None = None  # on a cluster that does not end with the kernel
         self._answered: set[str] = set()  # addresses that have run a pack: Cellmill is there
         self._takers = ThreadPoolExecutor(TAKERS, "cellmill-dask-take")
-        self._made: Future[None] | None = None  # the cluster, or the way to it
         self._changes = threading.Event()
         self._closed = False
         self._lock = threading.Lock()
@@ -99,9 +80,14 @@ class DaskEngine:
 
     # -- life
 
+    @property
+    def where(self) -> str:
+        return self.connection.where
+
     def open(self, lanes: Lanes, workers: int | None) -> int:
         self._lanes = lanes
-        expected = self._start(workers or available_cpus()) if self.owns else self._connect()
+        expected = self.connection.open(workers or available_cpus())
+        self._client = self.connection.client
         self._placeholders = Placeholders(self._client, self._mark)
         self._buffers = Buffers(self._client)
         self._direct = Direct(self._client)
@@ -112,78 +98,10 @@ class DaskEngine:
         self._watcher.start()
         return expected
 
-    def _start(self, workers: int) -> int:
-        check_script()
-        with uninterrupted():
-            self._folder = folders.private("dask")
-        settings = own_settings(workers, self._folder, self._options) | self._security
-        try:
-            let_spawn()
-            self._apart(lambda: self._begin(settings))
-        except TypeError as error:
-            self.close()
-            raise UsageError(f"a LocalCluster of Dask does not take these options: {error}") from error
-        except Exception as error:
-            self.close()
-            raise BackendError(f"a LocalCluster of Dask could not be started: {in_words(error)}") from error
-        self._own = OwnWorkers(self._cluster)
-        return workers
-
-    def _begin(self, settings: dict[str, Any]) -> None:
-        if "silence_logs" not in self._options:
-            self._silence.enter_context(silent())
-        self._cluster = self._distributed.LocalCluster(**settings)
-        self._client = self._distributed.Client(self._cluster, set_as_default=False, timeout=START_SECONDS)
-
-    def _reach(self) -> None:
-        self._client = self._distributed.Client(
-            self._target, set_as_default=False, timeout=CONNECT_SECONDS, **self._security
-        )
-
-    def _apart(self, make: Callable[[], None]) -> None:
-        """Have this done in a thread of its own: where Stop ends the wait for it, `close` finds what it has made."""
-        made: Future[None] = Future()
-
-        def run() -> None:
-            try:
-                make()
-            except BaseException as error:
-                made.set_exception(error)
-            else:
-                made.set_result(None)
-
-        with uninterrupted():
-            # no pool's thread: those of the program's pools are waited for at its end
-            threading.Thread(target=run, name="cellmill-dask-begin", daemon=True).start()
-            self._made = made
-        made.result()
-
-    def _connect(self) -> int:
-        target, distributed = self._target, self._distributed
-        if isinstance(target, distributed.Client):
-            if target.asynchronous:
-                raise UsageError(
-                    "this Dask client is asynchronous: Cellmill needs one made without asynchronous=True"
-                )
-            if target.status != "running":
-                raise BackendError(f"this Dask client is not connected to a scheduler: it is {target.status}")
-            self._client, self._own_client = target, False
-        else:
-            where = target if isinstance(target, str) else getattr(target, "scheduler_address", target)
-            try:
-                self._apart(self._reach)
-            except Exception as error:
-                raise BackendError(unreached(where, error, secured=bool(self._security))) from error
-        info = self._identity()
-        self.where = f"the Dask cluster at {info['address']}"
-        return sum(int(w["nthreads"]) for w in info["workers"].values())
-
     def close(self) -> None:
         self._closed = True
         self._changes.set()
         self._heartbeats.end()
-        if self._made is not None:
-            wait([self._made], START_SECONDS)
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join(LOOK_SECONDS + CONNECT_SECONDS)
         if self._placeholders is not None:
@@ -194,23 +112,9 @@ class DaskEngine:
         self._releases.release()
         if self._presence is not None:
             self._presence.close()
-        if self._client is not None and self._own_client:
-            leave(self._client, CLOSE_SECONDS)
-        if self._cluster is not None:
-            with contextlib.suppress(Exception):
-                self._cluster.close(timeout=CLOSE_SECONDS)
-        self._silence.close()
-        if self._folder:
-            folders.remove(self._folder)
+        self.connection.close()
 
     # -- remote workers
-
-    def _identity(self) -> dict[str, Any]:
-        client = self._client
-        found: dict[str, Any] = client.sync(
-            client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE_SECONDS
-        )
-        return found
 
     def _watch_loop(self) -> None:
         heard = time.monotonic()
@@ -223,9 +127,7 @@ class DaskEngine:
                 self._releases.release()
                 self._look_after()
             except Exception as error:
-                if self._client.status not in ("running", "connecting", "newly-created") or (
-                    time.monotonic() - heard > PATIENCE_SECONDS
-                ):
+                if not self.connection.goes_on or time.monotonic() - heard > PATIENCE_SECONDS:
                     self._give_up(error)
                     return
 
@@ -244,13 +146,12 @@ class DaskEngine:
         )
         if self._presence is not None:
             self._presence.close()
-        if self._own_client:  # else it goes on trying, and says so
-            leave(self._client, CLOSE_SECONDS)
+        self.connection.leave()  # else it goes on trying, and says so
 
     def _watch(self) -> None:
         """Tell of workers that came and went since the last look."""
         assert self._lanes is not None
-        workers = self._identity()["workers"]
+        workers = self.connection.identity()["workers"]
         with self._lock:
             now = {address: str(w["id"]) + str(w.get("server_id", "")) for address, w in workers.items()}
             gone = [a for a, (identity, _) in self._workers.items() if now.get(a) != identity]
@@ -283,14 +184,16 @@ class DaskEngine:
 
     def _look_after(self) -> None:
         """Keep up the number of an own cluster's workers."""
-        if self._own is not None and not self._closed:
+        own = self.connection.own
+        if own is not None and not self._closed:
             with self._lock:
                 packs = {n for n, (_, at) in self._futures.items() if at in self._answered}
-            self._own.look(packs)
+            own.look(packs)
 
     @property
     def spares(self) -> int:
-        return self._own.spares if self._own is not None else 0
+        own = self.connection.own
+        return 0 if own is None else own.spares
 
     def _prepare(self, addresses: Collection[str]) -> None:
         """Have workers of an own cluster import what a lane needs: one to spare has none yet."""
@@ -426,7 +329,8 @@ class DaskEngine:
 
     def kill(self, key: Hashable, reason: str) -> None:
         address: str = key[0]  # type: ignore[index]
-        if self._own is not None and self._own.end(address):
+        own = self.connection.own
+        if own is not None and own.end(address):
             self._changes.set()
             return
         if not self.owns:
@@ -441,8 +345,9 @@ class DaskEngine:
         self._changes.set()
 
     def resize(self, workers: int, gone: Collection[Hashable] = ()) -> None:
-        if self._own is None:
+        own = self.connection.own
+        if own is None:
             raise UsageError("this Dask cluster is not Cellmill's: scale it by its own means")
         with self._lock:
             idle = {a for a, (_, remotes) in self._workers.items() if all(p.key in gone for p in remotes)}
-        self._own.resize(workers, idle)
+        own.resize(workers, idle)

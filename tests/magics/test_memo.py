@@ -45,3 +45,5 @@ def test_folders_files_and_checkpoints(notebook: Notebook, tmp_path: Path) -> No
     notebook.run(f"%%parallel --checkpoint {tmp_path / 'kept'}\ndef h(x):\n    return x + 1").ok()
     assert notebook.value("[*h.map(range(4))], [*h.map(range(5))]") == "([1, 2, 3, 4], [1, 2, 3, 4, 5])"
     assert str(tmp_path / "kept") in notebook.run("%cellmill cache").ok().stdout
+    missing = notebook.run("%%parallel --memo --depends-on no.txt\ndef m(x):\n    return x").traceback
+    assert missing.count("no.txt, which is no file") == 1

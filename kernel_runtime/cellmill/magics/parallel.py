@@ -8,6 +8,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from cellmill.errors import UsageError
 from cellmill.magics.cells import at_node, read_cell, run_cell
 from cellmill.magics.lines import (
     BATCH,
@@ -92,7 +93,11 @@ def run_parallel(ip: InteractiveShell, text: str, body: str) -> None:
 
     def take(name: str) -> None:
         if name in ip.user_ns:
-            ip.user_ns[name] = make_parallel(ip.user_ns[name], options)
+            try:
+                ip.user_ns[name] = make_parallel(ip.user_ns[name], options)
+            except UsageError:  # its options are wrong for all: one error
+                waiting.clear()
+                raise
 
     try:
         for node in run_cell(ip, cell):

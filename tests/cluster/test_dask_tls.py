@@ -32,6 +32,7 @@ def cluster(security: Any) -> Iterator[Any]:
 def test_an_address_with_certificates(cluster: Any, security: Any) -> None:
     assert cluster.scheduler_address.startswith("tls://")
     with Executor(backend=cluster.scheduler_address, security=security) as ex:
+        assert ex._backend.engine._presence._client.status == "running"  # type: ignore[attr-defined]
         assert list(ex.map(tasks.double, range(100))) == [2 * i for i in range(100)]
         ex.restart()
         assert ex.submit(tasks.double, 4).result(SECONDS) == 8

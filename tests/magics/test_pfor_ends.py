@@ -5,9 +5,12 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cellmill.magics.body import ITEM
+from cellmill.magics.loop_body import LoopBody, Terms
 from tests.magics.test_stop import MOMENT
 from tests.support.helpers import Gate
 from tests.support.notebook import Notebook
@@ -140,6 +143,33 @@ def test_out_ends_with_the_item_that_breaks(notebook: Notebook) -> None:
         "%%pfor x in range(100) -> out\nif x == 3: break\nif x == 1: continue\ntotal += x\nx * x"
     ).ok()
     assert notebook.value("total, out, x") == "(2, [0, None, 4, None], 3)"
+
+
+CHANGING = """
+number = 3
+def rise(v):
+    global number
+    number += v
+class Kind:
+    number = 3
+    def rise(self):
+        Kind.number += 1
+"""
+
+
+def test_a_worker_that_items_behind_the_break_have_changed() -> None:
+    """What these leave is not read, so an item that is run there after them tells of it as well."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(CHANGING, space)
+    terms = Terms("token", frozenset(), (), (), frozenset(), False, frozenset())
+
+    def body(source: str, **variables: Any) -> LoopBody:
+        return LoopBody("body", compile(source, "<body>", "exec"), variables, source, terms)
+
+    rises = body(f"rise({ITEM})", rise=space["rise"])
+    assert [rises(x).changed for x in (6, 3, 0)] == ["number"] * 3
+    rises = body(f"{ITEM}.rise()")
+    assert [rises(space["Kind"]()).called for _ in range(3)] == ["Kind"] * 3
 
 
 def test_names_that_do_not_come_are_said(notebook: Notebook) -> None:

@@ -48,6 +48,7 @@ class Look:
     ) -> None:
         """``code``: that refers to the variables."""
         self._variables = variables
+        self.first: str | None = None  # variable that was found changed
         self._code = code
         self._memory = memory
         self._said: set[str] = set()
@@ -71,6 +72,7 @@ class Look:
         end = time.monotonic()
         self._due = end + (end - start) / MOST_SHARE
         if found is not None:
+            self.first = self.first or found
             self._said.add(found)
             self._walk = self._walked()
             self._capture = Capture(self._walk, 0)

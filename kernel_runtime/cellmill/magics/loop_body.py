@@ -138,8 +138,8 @@ class LoopBody(Body):
             raise
         log[0] = namespace.get(VALUE)
         broke = BROKE in namespace
-        changed = self._look.changed() if self._look else None
-        called = next((name for look in looks if (name := look.changed(at_any_cost=True))), None)
+        changed = _changed(self._look) if self._look else None
+        called = next(filter(None, (_changed(look, at_any_cost=True) for look in looks)), None)
         moved = picture.moved() if picture else []
         gone = [name for name in terms.deleted if name not in namespace and GONE.format(name) in namespace]
         simple = SMALL.issuperset(map(type, log))
@@ -305,4 +305,12 @@ def value_of(left: Any) -> Any:
 def last_look(token: str) -> str | None:
     """To be run on each worker: what the items of this loop have changed there unseen."""
     found = _looks.pop(token, None)
-    return found.changed(at_any_cost=True) if found is not None else None
+    return _changed(found, at_any_cost=True) if found is not None else None
+
+
+def _changed(look: Any, *, at_any_cost: bool = False) -> str | None:
+    """Return what this item has changed, or one that ran before here, which may be an item behind the loop's end: its
+    result is not read, and this one has found what it left.
+    """
+    found: str | None = look.changed(at_any_cost=at_any_cost) or look.first
+    return found

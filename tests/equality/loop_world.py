@@ -109,6 +109,9 @@ class Loops:
 
     def _compared(self, loop: Loop, plain: End, real: End) -> tuple[Any, Any] | None:
         error = error_of(real.error)
+        notes = getattr(error, "__notes__", ())
+        if any("handles it" in note or "are not made for this item" in note for note in notes):
+            return None  # a change that failed after its item, and it is said what a plain loop does then
         if message(plain.error) != message(error):
             # an item that fails twice: its effects come after its own code, and so do their errors
             if plain.error is not None and failing(error) == plain.begun - 1:
@@ -118,7 +121,7 @@ class Loops:
             return None  # what it has done of the item is seen from other names, too
         if plain.error is None or plain.by_input:
             return differing(plain.names, real.names, real.unsaid)
-        if any("(?)" in note or "in itself is done" in note for note in getattr(error, "__notes__", ())):
+        if any("(?)" in note or "in itself is done" in note for note in notes):
             return None  # how far the item has come that an effect of failed depends on which, or it is said
         before = self.plain(loop, plain.begun - 1)  # what the items before the failing one leave
         begun = {name for name, form in real.kept.items() if repr(form) == repr(plain.kept.get(name))}

@@ -96,6 +96,29 @@ def test_an_effect_that_fails_after_its_item_has_changed_itself(notebook: Notebo
     assert notebook.value("rows") == str([*([i, "done"] for i in range(4)), [4], [5]])
 
 
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ("finally:\n    seen.append(-x)", "The changes in the finally of line 3 are not made for this item."),
+        ("except Exception:\n    seen.append(-x)", "goes on after this error: line 3 handles it."),
+        ("except:\n    seen.append(-x)", "goes on after this error: line 3 handles it."),
+        ("except ValueError:\n    seen.append(-x)", ""),
+        ("finally:\n    y = x", ""),
+    ],
+)
+def test_an_effect_that_fails_where_its_body_would_go_on(notebook: Notebook, ends: str, said: str) -> None:
+    """What comes after it in a plain loop is not done, and that is said with the error."""
+    notebook.run("seen, d = [], {}").ok()
+    output = notebook.run(
+        f"%%pfor x in range(1, 5)\nd.update(a=3)\ntry:\n    seen.append(x)\n"
+        f"    d.setdefault('a', []).append(x)\n{ends}"
+    )
+    assert "AttributeError: 'int' object has no attribute 'append'" in output.traceback
+    assert said in output.traceback
+    assert bool(said) == any(word in output.traceback for word in ("plain loop", "finally of"))
+    assert notebook.value("seen") == "[1]"
+
+
 def test_an_iterable_that_raises(notebook: Notebook) -> None:
     notebook.run("total = 0\ndef numbers():\n    yield 1\n    yield 2\n    raise KeyError('no more')").ok()
     output = notebook.run("%%pfor x in numbers()\ny = x * x\ntotal += y")

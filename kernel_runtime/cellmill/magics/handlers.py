@@ -46,6 +46,38 @@ def awaited_errors(
                 break
 
 
+def not_reached(
+    body: list[ast.stmt], line: int, error: BaseException, effects: Iterable[ast.stmt]
+) -> Iterator[str]:
+    """Yield what a plain loop does after this error of the change in this line, and what is not done here, as it comes
+    after the items: for a note. ``effects``: all changes of the body.
+    """
+    changing = [effect.lineno for effect in effects]
+    around: list[Any] = [
+        block
+        for each in body
+        for block in ast.walk(each)
+        if isinstance(block, (ast.Try, ast.TryStar, ast.With)) and line in _lines([block])
+    ]
+    for block in sorted(around, key=lambda each: len(_lines([each]))):  # from the inside
+        if line in _lines(block.body) and _handles(block, error):
+            yield (
+                f"A plain loop goes on after this error: line {block.lineno} handles it. Here changes of outside "
+                "objects are made after the items, where no handler is reached. Return what is needed (-> out), and "
+                "make them in a plain loop after the cell."
+            )
+            return
+        last: list[ast.stmt] = getattr(block, "finalbody", [])
+        if last and line < last[0].lineno and any(each in _lines(last) for each in changing):
+            yield f"The changes in the finally of line {block.lineno} are not made for this item."
+
+
+def _handles(block: Any, error: BaseException) -> bool:
+    handlers = getattr(block, "handlers", ())
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return any(handler.type is None for handler in handlers) or not names.isdisjoint(_awaited(block))
+
+
 def _lines(statements: list[ast.stmt]) -> range:
     return range(statements[0].lineno, (statements[-1].end_lineno or 0) + 1)
 

@@ -20,6 +20,7 @@ from cellmill.backends.taking import is_whole
 from cellmill.magics.body import ITEM, shortened
 from cellmill.magics.delivery import at_home
 from cellmill.magics.effects import NEXT
+from cellmill.magics.handlers import not_reached
 from cellmill.magics.items import MOST_OUTER, can_move, is_array, move, parts, translate
 from cellmill.magics.lines import UsageError
 from cellmill.magics.loop import (
@@ -261,11 +262,14 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
                 done(part)
                 harvest.applied = start + len(part)
         except Exception as error:
-            index = harvest.applied = start + _index_in(error)
+            index, line = _place_of(error)
+            index = harvest.applied = start + index
             if logs[index][1:2] == [len(plan.sites)]:
                 error.add_note(
                     "What this item changes in itself is done, also what would come after this line."
                 )
+            for note in not_reached(plan.cell.tree.body, line, error, plan.sites):
+                error.add_note(note)
             del logs[index:]
             failure = cellmill.TaskFailure(index, "", error)
             harvest.values[index] = failure
@@ -273,13 +277,14 @@ def apply(ip: InteractiveShell, plan: Plan, harvest: Harvest) -> None:
             return
 
 
-def _index_in(error: BaseException) -> int:
+def _place_of(error: BaseException) -> tuple[int, int]:
+    """Which of the items it is of, and the line of the statement."""
     trace = error.__traceback__
     while trace is not None:
         if _INDEX in trace.tb_frame.f_locals:
-            return int(trace.tb_frame.f_locals[_INDEX])
+            return int(trace.tb_frame.f_locals[_INDEX]), trace.tb_lineno
         trace = trace.tb_next
-    return 0
+    return 0, 0
 
 
 def _replaying(ip: InteractiveShell, plan: Plan) -> Callable[[list[Any]], None]:

@@ -168,6 +168,15 @@ def test_out_ends_with_the_item_that_breaks(notebook: Notebook) -> None:
     assert notebook.value("total, out, x") == "(2, [0, None, 4, None], 3)"
 
 
+@pytest.mark.parametrize("inner", ["if x % 3 == 1: continue", "for y in 'ab': continue", "pass"])
+def test_a_break_that_a_finally_takes_back(notebook: Notebook, inner: str) -> None:
+    loop = f"try:\n    if x == 4: break\nfinally:\n    seen.append(x)\n    {inner}\nseen.append('end')"
+    plain = "\n".join(f"    {line}" for line in loop.splitlines())
+    notebook.run(f"seen = []\nfor x in range(9):\n{plain}\nexpected, ended, seen = seen, x, []").ok()
+    notebook.run(f"%%pfor x in range(9)\n{loop}").ok()
+    assert notebook.value("seen == expected, x == ended, len(seen) > 8") == "(True, True, True)"
+
+
 CHANGING = """
 number = 3
 def rise(v):

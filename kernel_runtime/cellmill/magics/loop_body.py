@@ -137,7 +137,7 @@ class LoopBody(Body):
                 raise earlier from error
             raise
         log[0] = namespace.get(VALUE)
-        broke = BROKE in namespace
+        broke = bool(namespace.get(BROKE))
         changed = _changed(self._look) if self._look else None
         called = next(filter(None, (_changed(look, at_any_cost=True) for look in looks)), None)
         moved = picture.moved() if picture else []

@@ -22,6 +22,7 @@ class Flow(ast.NodeTransformer):
         self.deleted: set[str] = set()  # names of the body that it may delete
         self.jumps = False  # whether there is a `continue` or `break` of the body itself
         self._loops: list[list[State]] = []  # states at each `break`, by loop
+        self._finals = 0  # `finally` blocks around the statement
         self._scopes: list[tuple[set[str], bool]] = []  # (their names, whether they run in place)
 
     # -- names
@@ -256,16 +257,15 @@ class Flow(ast.NodeTransformer):
         self.jumps = True
         self.exits.append(self.state)
         self.state = self.state.ended()
-        said = ast.Assign([ast.Name(BROKE, ast.Store())], ast.Constant(True))
-        return [ast.fix_missing_locations(ast.copy_location(said, node)), node]
+        return [_saying(broke=True, at=node), node]
 
     def visit_Continue(self, node: ast.Continue) -> Any:
-        """Leave an inner loop as it is; for the loop itself, end the item."""
+        """Leave an inner loop as it is; for the loop itself, end the item. In a `finally` it takes a `break` back."""
         if not self._loops:
             self.jumps = True
             self.exits.append(self.state)
         self.state = self.state.ended()
-        return node
+        return node if self._loops or not self._finals else [_saying(broke=False, at=node), node]
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         """Nothing follows."""
@@ -295,7 +295,9 @@ class Flow(ast.NodeTransformer):
             ends.append(self.state)
         end = merged(*ends)
         self.state = State(begun.always, end.sometimes, begun.dead)
+        self._finals += 1
         node.finalbody = self.block(node.finalbody)
+        self._finals -= 1
         if node.finalbody:
             gained = self.state.always - begun.always
             end = State(end.always | gained, self.state.sometimes, end.dead or self.state.dead)
@@ -339,3 +341,9 @@ class Flow(ast.NodeTransformer):
     def end(self) -> State:
         """Return the state at the end of an item, merged over all ways in which it may end."""
         return merged(self.state, *self.exits)
+
+
+def _saying(*, broke: bool, at: ast.stmt) -> ast.stmt:
+    """A statement that records whether this item ends the loop."""
+    said = ast.Assign([ast.Name(BROKE, ast.Store())], ast.Constant(broke))
+    return ast.fix_missing_locations(ast.copy_location(said, at))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cellmill.magics.body import ITEM
-from cellmill.magics.loop_body import LoopBody, Terms
+from cellmill.magics.loop_body import LoopBody, Terms, last_look
 from tests.magics.test_stop import MOMENT
 from tests.support.helpers import Gate
 from tests.support.notebook import Notebook
@@ -202,6 +202,19 @@ def test_a_worker_that_items_behind_the_break_have_changed() -> None:
     assert [rises(x).changed for x in (6, 3, 0)] == ["number"] * 3
     rises = body(f"{ITEM}.rise()")
     assert [rises(space["Kind"]()).called for _ in range(3)] == ["Kind"] * 3
+
+
+def test_an_item_tells_where_changes_were_not_looked_for() -> None:
+    """As that would have cost much: the loop looks once more at its end."""
+    terms = Terms("token", frozenset(), (), (), frozenset(), False, frozenset())
+    code = compile("len(table)", "<body>", "exec")
+    body = LoopBody("body", code, {"table": {i: [i] for i in range(20_000)}}, "len(table)", terms)
+    left = []
+    for x in range(6):
+        left.append(body(x))
+        body._look._due = float("inf")
+    assert [getattr(each, "unseen", False) for each in left] == [False] * 3 + [True] * 3
+    assert last_look("token") is None
 
 
 def test_names_that_do_not_come_are_said(notebook: Notebook) -> None:

@@ -49,6 +49,7 @@ class Look:
         """``code``: that refers to the variables."""
         self._variables = variables
         self.first: str | None = None  # variable that was found changed
+        self.skipped = False  # the latest comparison, as too costly
         self._code = code
         self._memory = memory
         self._said: set[str] = set()
@@ -64,7 +65,8 @@ class Look:
         """
         capture = self._capture
         if not capture.light and not at_any_cost:
-            if self._looks >= FIRST_LOOKS and time.monotonic() < self._due:
+            self.skipped = self._looks >= FIRST_LOOKS and time.monotonic() < self._due
+            if self.skipped:
                 return None
             self._looks += 1
         start = time.monotonic()

@@ -120,6 +120,7 @@ class Harvest:
     bindings: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     complete: bool = False  # the last item has brought all that it bound
+    unseen: bool = False  # whether some items have changed a variable is not known yet
     applied: int = 0  # items whose effects are done
 
     def read(self, plan: Plan, source: Source, results: Iterator[Any]) -> None:
@@ -172,6 +173,7 @@ class Harvest:
                 raise method_kept(plan, result.method)
             if result.parts is not None or result.outer or result.functions:
                 self._know_own(plan, item, result)
+            self.unseen = self.unseen or result.unseen
             self.broke = result.broke and not self.failures
             self.complete = result.last or result.broke
             for name in (*result.bindings, *result.gone):

@@ -59,6 +59,7 @@ class Finished(Partial):
     late: int | None = None  # a statement that was given what the item changed afterwards
     broke: bool = False
     last: bool = False
+    unseen: bool = False  # whether it has changed a variable is not known yet
     stays: str | None = None  # why what the item has become cannot be sent
 
     def without(self, error: BaseException) -> Finished:
@@ -140,15 +141,17 @@ class LoopBody(Body):
         broke = bool(namespace.get(BROKE))
         changed = _changed(self._look) if self._look else None
         called = next(filter(None, (_changed(look, at_any_cost=True) for look in looks)), None)
+        unseen = bool(self._look) and self._look.skipped
         moved = picture.moved() if picture else []
         gone = [name for name in terms.deleted if name not in namespace and GONE.format(name) in namespace]
         simple = SMALL.issuperset(map(type, log))
-        if simple and not (last or broke or changed or called or moved or gone or terms.perhaps):
+        if simple and not (last or broke or changed or called or unseen or moved or gone or terms.perhaps):
             return log
         late = next((number for number, each in given if each.moved()), None)
         finished = Finished(
             log, gone=gone, changed=changed, called=called, broke=broke, last=last, moved=moved, late=late
         )
+        finished.unseen = unseen
         if last or broke:
             self._bring_all(namespace, finished)
         elif terms.perhaps:
@@ -157,7 +160,7 @@ class LoopBody(Body):
             self._refer(finished, picture)
         plain = not (finished.bindings or finished.refused or gone or last or broke or changed or called)
         plain = plain and finished.parts is None and not finished.outer
-        plain = plain and late is None and not (finished.functions or finished.method)
+        plain = plain and late is None and not (finished.functions or finished.method or unseen)
         return log if plain else finished
 
     def _recorder(

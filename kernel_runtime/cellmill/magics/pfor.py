@@ -143,7 +143,7 @@ def run_loop(
     function = parallel(executor=executor, **options)(loop_function(task))
     results = function.map(feed, return_exceptions=True, chunksize=chunksize)
     harvest.read(plan, source, results)
-    if plan.heavy:
+    if plan.heavy or harvest.unseen:
         looks = where.run_on_workers(functools.partial(last_look, task.terms.token))
         changed = next((name for name in looks if name is not None), None)
         if changed is not None:

@@ -149,9 +149,16 @@ class LoopBody(Body):
             return log
         late = next((number for number, each in given if each.moved()), None)
         finished = Finished(
-            log, gone=gone, changed=changed, called=called, broke=broke, last=last, moved=moved, late=late
+            log,
+            gone=gone,
+            changed=changed,
+            called=called,
+            broke=broke,
+            last=last,
+            moved=moved,
+            late=late,
+            unseen=unseen,
         )
-        finished.unseen = unseen
         if last or broke:
             self._bring_all(namespace, finished)
         elif terms.perhaps:

@@ -8,7 +8,7 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
 from ...by_value.pickling import dumps
@@ -38,9 +38,12 @@ class Settings:
         preloaded: list[str],
         initializer: bytes | None,
         keeper: Keeper | None,
-        engine: Engine,
+        own: bool,
+        watch: Callable[[], Any],
     ) -> None:
-        self._engine = engine
+        """``watch``: see `Engine.watch`."""
+        self._own = own  # whether the cluster ends with this process
+        self._watch = watch
         self._preloaded = preloaded  # may grow
         self._base = context_for_clusters(Habits())
         self._initializer = initializer
@@ -59,8 +62,8 @@ class Settings:
                 "alone": alone,
                 "boot": clocks.boot(),
                 "process": measure.process(),
-                "ends_with": os.getpid() if self._engine.owns else 0,
-                "watch": self._engine.watch(),
+                "ends_with": os.getpid() if self._own else 0,
+                "watch": self._watch(),
                 "context": context_for_clusters(settings),
                 "base": self._base,
                 "preload": list(self._preloaded),

@@ -88,7 +88,8 @@ class LanePool:
         self.context = ContextWatch(base)
         self.modules = SentModules(self, host.functions, host.scheduler, shipping, look_again)
         options.tell_of_globals()
-        self.settings = Settings(self.preloaded, options.pickled_initializer(), keeper, engine)
+        initializer = options.pickled_initializer()
+        self.settings = Settings(self.preloaded, initializer, keeper, engine.owns, engine.watch)
         self.remotes: dict[Hashable, RemoteWorker] = {}
         self.lanes: dict[Hashable, Lane] = {}  # by their remote workers
         self._numbers = itertools.count(1)
